@@ -1,0 +1,1 @@
+"""Data sets, reader, judge, metrics and runs."""

@@ -1,0 +1,1 @@
+"""The memory command an agent uses inside the sandbox."""

@@ -1,0 +1,1 @@
+"""The model-free agent: search, rank, pick, write."""

@@ -1,0 +1,1 @@
+"""Everything materialised: trajectories, importers, the store, haystack views, manifests."""

@@ -1,0 +1,1 @@
+"""The memory controller: questions, evidence, contexts, attempts and agents."""

@@ -1,0 +1,1 @@
+"""Isolation: one protocol, three back ends (docker, bubblewrap, process), limits and a reaper."""

@@ -1,0 +1,91 @@
+"""Shared fixtures: what a test needs from its machine, and where the recorded data lies.
+
+A test says `@pytest.mark.needs("docker")`. Where docker is missing the test is skipped with the reason;
+where RUNBOOK_REQUIRE lists docker (as CI does) a missing docker is a failure, so nothing is silently skipped.
+"""
+
+import functools
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SHARED = REPOSITORY.parent / "shared"
+
+
+def _docker() -> str | None:
+    import docker
+    from docker.errors import DockerException
+
+    try:
+        docker.from_env(timeout=10).ping()
+    except DockerException as error:
+        return f"no Docker engine answers: {error}"
+    return None
+
+
+def _bubblewrap() -> str | None:
+    if not shutil.which("bwrap"):
+        return "bwrap is not installed"
+    probe = ["bwrap", "--ro-bind", "/", "/", "--unshare-all", "true"]
+    done = subprocess.run(probe, capture_output=True, text=True, timeout=20, check=False)
+    return None if done.returncode == 0 else f"bwrap cannot make a namespace: {done.stderr.strip()}"
+
+
+def _agents() -> str | None:
+    return None if shutil.which("npm") else "npm is not installed, so no agent CLI can be installed"
+
+
+def _chromium() -> str | None:
+    return None if shutil.which("chromium") else "chromium is not installed"
+
+
+def _shared() -> str | None:
+    return None if (SHARED / "DESIGN.md").is_file() else f"no recorded data at {SHARED}"
+
+
+_PROBES = {
+    "docker": _docker,
+    "bubblewrap": _bubblewrap,
+    "agents": _agents,
+    "chromium": _chromium,
+    "shared": _shared,
+}
+
+
+@functools.cache
+def missing(name: str) -> str | None:
+    """Why this machine lacks `name`, or None where it is there."""
+    return _PROBES[name]()
+
+
+def require(name: str) -> None:
+    """Skip the running test where `name` is missing; fail it where RUNBOOK_REQUIRE names it."""
+    reason = missing(name)
+    if reason is None:
+        return
+    if name in os.environ.get("RUNBOOK_REQUIRE", "").split(","):
+        pytest.fail(f"RUNBOOK_REQUIRE names {name}, but {reason}")
+    pytest.skip(reason)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker in item.iter_markers("needs"):
+        for name in marker.args:
+            require(name)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with recorded data and specifications; only beside a development checkout."""
+    require("shared")
+    return SHARED
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes the caller's own store and cache."""
+    monkeypatch.setenv("RUNBOOK_HOME", str(tmp_path_factory.mktemp("home")))

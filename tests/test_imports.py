@@ -1,0 +1,80 @@
+"""Imports point one way: each package may import only what stands below it (README, "Packages")."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+OURS = {"runbook", "sandbox", "manifests", "helpers", "instructions", "evals"}
+MAY_IMPORT = {
+    "manifests": set[str](),
+    "sandbox": set[str](),
+    "instructions": set[str](),
+    "helpers": set[str](),
+    "runbook": {"manifests", "sandbox", "instructions"},
+    "evals": {"manifests", "sandbox", "instructions", "helpers", "runbook"},
+}
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Absolute dotted names of all modules that a file imports, also inside functions."""
+    package = path.relative_to(REPOSITORY).with_suffix("").parts[:-1]
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else ()
+            base = ".".join((*start, *([node.module] if node.module else [])))
+            names.add(base)
+            names.update(f"{base}.{alias.name}" for alias in node.names)
+    return names
+
+
+def files_of(package: str) -> list[Path]:
+    return sorted((REPOSITORY / package).rglob("*.py"))
+
+
+@pytest.mark.parametrize("package", sorted(OURS))
+def test_package_imports_only_what_stands_below_it(package: str) -> None:
+    allowed = MAY_IMPORT[package] | {package}
+    wrong = [
+        f"{path.relative_to(REPOSITORY)} imports {name}"
+        for path in files_of(package)
+        if "cli" not in path.relative_to(REPOSITORY).parts[:2]
+        for name in imported_modules(path)
+        if name.split(".")[0] in OURS - allowed
+    ]
+    assert wrong == []
+
+
+def test_nothing_imports_the_command_line() -> None:
+    wrong = [
+        f"{path.relative_to(REPOSITORY)} imports {name}"
+        for package in sorted(OURS)
+        for path in files_of(package)
+        if path.relative_to(REPOSITORY).parts[:2] != ("runbook", "cli")
+        for name in imported_modules(path)
+        if name.startswith("runbook.cli")
+    ]
+    assert wrong == []
+
+
+def test_helpers_use_the_standard_library_alone() -> None:
+    allowed = sys.stdlib_module_names | {"helpers", "memory", "scout"}
+    wrong = [
+        f"{path.relative_to(REPOSITORY)} imports {name}"
+        for path in files_of("helpers")
+        for name in imported_modules(path)
+        if name.split(".")[0] not in allowed
+    ]
+    assert wrong == []
+
+
+def test_helpers_parse_as_python_3_8() -> None:
+    files = files_of("helpers")
+    assert files
+    for path in files:
+        ast.parse(path.read_text(encoding="utf-8"), filename=str(path), feature_version=(3, 8))
