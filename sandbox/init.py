@@ -1,0 +1,325 @@
+"""PID 1 of a sandbox: reaps, holds the deadline by itself, and runs commands that the host asks for.
+
+    python3 -I -S init.py --seconds N [--file-bytes N] [--serve FD] [-- ARGV...]
+
+It runs inside every back end with whatever Python is there, so this file stands alone: standard library,
+syntax of Python 3.8. It ends after N seconds on the monotonic clock (exit 124), at SIGTERM or SIGINT (exit
+143), when ARGV ends (with its exit code), or when the host's end of the control socket closes (exit 143),
+and takes every process of its sandbox with it. As PID 1 of a namespace that is everybody else; elsewhere it
+becomes the subreaper of its children, so that also a process that left its session is still found.
+
+The control socket FD carries one JSON object per line. The host sends
+`{"run": ID, "argv": [...], "env": {...}, "cwd": "..."}` with the three descriptors of stdin, stdout and
+stderr; init answers `{"ready": PID}` once, then `{"started": ID}` or `{"failed": ID, "why": "..."}`, and
+`{"exited": ID, "code": N}` (128 + n for signal n).
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import errno
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import time
+
+DEADLINE_EXIT = 124
+STOPPED_EXIT = 143
+ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36
+KEYCTL_JOIN_SESSION_KEYRING = 1
+KEYCTL_CALL = {"x86_64": 250, "aarch64": 219}
+# The kernel takes a command before it takes init, whose death would end the sandbox without a word.
+OOM_PREFERENCE = b"300"
+
+
+class Options:
+    """The parsed command line."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.seconds = 0.0
+        self.serve = -1
+        self.file_bytes = 0
+        self.argv: list[str] = []
+        rest = list(arguments)
+        while rest:
+            name = rest.pop(0)
+            if name == "--":
+                self.argv = rest
+                break
+            if name == "--seconds":
+                self.seconds = float(rest.pop(0))
+            elif name == "--serve":
+                self.serve = int(rest.pop(0))
+            elif name == "--file-bytes":
+                self.file_bytes = int(rest.pop(0))
+            else:
+                sys.exit("init: unknown option " + name)
+        if not self.seconds > 0:
+            sys.exit("init: --seconds must be above zero")
+
+
+class Wakeup:
+    """Turns signals into readable bytes, so that one select waits for everything."""
+
+    def __init__(self) -> None:
+        self.reader, writer = os.pipe()
+        os.set_blocking(self.reader, False)
+        os.set_blocking(writer, False)
+        self._writer = writer
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        for number in (*ENDING_SIGNALS, signal.SIGCHLD):
+            signal.signal(number, lambda *_: None)
+
+    def signals(self) -> set[int]:
+        """The numbers of the signals since the last call."""
+        try:
+            return set(os.read(self.reader, 4096))
+        except BlockingIOError:
+            return set()
+
+
+class Control:
+    """Init's end of the control socket."""
+
+    def __init__(self, descriptor: int) -> None:
+        os.set_inheritable(descriptor, False)
+        self.socket = socket.socket(fileno=descriptor)
+        self._text = b""
+        self._descriptors: list[int] = []
+        self.send({"ready": os.getpid()})
+
+    def send(self, message: dict[str, object]) -> None:
+        """Tell the host; a host that is gone is noticed at the next read."""
+        with contextlib.suppress(OSError):
+            self.socket.sendall(json.dumps(message).encode("ascii") + b"\n")
+
+    def receive(self) -> list[tuple[dict[str, object], list[int]]] | None:
+        """The requests that are complete, each with its descriptors, or None at the end of the host."""
+        width = array.array("i").itemsize
+        flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+        try:
+            data, ancillary, _, _ = self.socket.recvmsg(1 << 16, socket.CMSG_SPACE(16 * width), flags)
+        except OSError:
+            return None
+        for level, kind, payload in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                received = array.array("i")
+                received.frombytes(payload[: len(payload) - len(payload) % width])
+                self._descriptors.extend(received)
+        if not data:
+            return None
+        *lines, self._text = (self._text + data).split(b"\n")
+        requests = []
+        for line in lines:
+            taken, self._descriptors = self._descriptors[:3], self._descriptors[3:]
+            requests.append((json.loads(line), taken))
+        return requests
+
+
+def call_libc(function: str, *arguments: int) -> bool:
+    """Call a libc function that Python does not offer; False where that cannot be done."""
+    try:
+        import ctypes
+
+        return int(getattr(ctypes.CDLL(None, use_errno=True), function)(*arguments)) >= 0
+    except (ImportError, OSError, AttributeError):
+        return False
+
+
+def settle(options: Options) -> None:
+    """Close what a command could use against init, and set the limits that commands inherit."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if options.file_bytes:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (options.file_bytes, options.file_bytes))
+    if sys.platform != "linux":
+        return
+    call_libc("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0)
+    if os.getpid() != 1:
+        call_libc("prctl", PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    keyctl = KEYCTL_CALL.get(os.uname().machine)
+    if keyctl is not None:
+        call_libc("syscall", keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0)
+
+
+def prefer_for_oom() -> None:
+    try:
+        descriptor = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+    except OSError:
+        return
+    try:
+        os.write(descriptor, OOM_PREFERENCE)
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)
+
+
+def spawn(argv: list[str], env: dict[str, str], cwd: str, descriptors: list[int]) -> int:
+    """Start a command in a session of its own and return its pid; what cannot be run exits 126 or 127."""
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 126
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in (*ENDING_SIGNALS, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_DFL)
+        os.setsid()
+        for target, descriptor in enumerate(descriptors):
+            os.dup2(descriptor, target)
+        prefer_for_oom()
+        os.chdir(cwd)
+        os.execvpe(argv[0], argv, env)
+    except (OSError, ValueError) as error:
+        code = 127 if getattr(error, "errno", 0) == errno.ENOENT else 126
+        os.write(2, ("cannot run " + argv[0] + ": " + str(error) + "\n").encode("utf-8", "backslashreplace"))
+    finally:
+        os._exit(code)
+
+
+def exit_code(status: int) -> int:
+    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def reap() -> dict[int, int]:
+    """Exit codes by pid of all children that ended."""
+    ended: dict[int, int] = {}
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return ended
+        if pid == 0:
+            return ended
+        ended[pid] = exit_code(status)
+
+
+def parents() -> dict[int, int]:
+    """The parent of every live process that can be seen."""
+    found = {}
+    if not os.path.isdir("/proc/self"):
+        import subprocess
+
+        listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], stdout=subprocess.PIPE, check=False)
+        for line in listing.stdout.splitlines():
+            pid, parent = line.split()
+            found[int(pid)] = int(parent)
+        return found
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open("/proc/" + name + "/stat", "rb") as stat:
+                fields = stat.read().rpartition(b")")[2].split()
+        except OSError:
+            continue
+        if fields[0] != b"Z":
+            found[int(name)] = int(fields[1])
+    return found
+
+
+def descendants(root: int) -> set[int]:
+    children: dict[int, list[int]] = {}
+    for pid, parent in parents().items():
+        children.setdefault(parent, []).append(pid)
+    found: set[int] = set()
+    ahead = [root]
+    while ahead:
+        for child in children.get(ahead.pop(), []):
+            if child not in found:
+                found.add(child)
+                ahead.append(child)
+    return found
+
+
+def signal_all(pids: set[int], number: int) -> None:
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            os.kill(pid, number)
+
+
+def destroy() -> None:
+    """Kill every other process of this sandbox."""
+    if os.getpid() == 1:
+        with contextlib.suppress(OSError):
+            os.kill(-1, signal.SIGKILL)
+        return
+    # Stopped processes cannot fork, so the set that is killed is complete.
+    stopped: set[int] = set()
+    for _ in range(50):
+        new = descendants(os.getpid()) - stopped
+        if not new:
+            break
+        signal_all(new, signal.SIGSTOP)
+        stopped |= new
+    for _ in range(50):
+        left = descendants(os.getpid())
+        if not left:
+            return
+        signal_all(left, signal.SIGKILL)
+        reap()
+        time.sleep(0.01)
+
+
+def supervise(options: Options, wakeup: Wakeup, control: Control | None) -> int:
+    """Wait for what ends the sandbox and return the exit code; no work is done while nothing happens."""
+    deadline = time.monotonic() + options.seconds
+    runs: dict[int, object] = {}
+    main = spawn(options.argv, dict(os.environ), os.getcwd(), []) if options.argv else 0
+    sources = [wakeup.reader] + ([control.socket.fileno()] if control else [])
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return DEADLINE_EXIT
+        readable = select.select(sources, [], [], min(left, 3600.0))[0]
+        if wakeup.reader in readable and wakeup.signals() & set(ENDING_SIGNALS):
+            return STOPPED_EXIT
+        if control and control.socket.fileno() in readable:
+            requests = control.receive()
+            if requests is None:
+                return STOPPED_EXIT
+            for request, descriptors in requests:
+                start_run(request, descriptors, control, runs)
+        for pid, code in reap().items():
+            if pid in runs and control:
+                control.send({"exited": runs.pop(pid), "code": code})
+            if pid == main:
+                return code
+
+
+def start_run(
+    request: dict[str, object], descriptors: list[int], control: Control, runs: dict[int, object]
+) -> None:
+    argv, env, cwd = request["argv"], request["env"], request["cwd"]
+    assert isinstance(argv, list) and isinstance(env, dict) and isinstance(cwd, str)
+    try:
+        pid = spawn(argv, env, cwd, descriptors)
+    except OSError as error:
+        control.send({"failed": request["run"], "why": str(error)})
+    else:
+        runs[pid] = request["run"]
+        control.send({"started": request["run"]})
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def main(arguments: list[str]) -> int:
+    options = Options(arguments)
+    wakeup = Wakeup()
+    settle(options)
+    control = Control(options.serve) if options.serve >= 0 else None
+    try:
+        return supervise(options, wakeup, control)
+    finally:
+        destroy()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
