@@ -1,0 +1,14 @@
+"""Every verb and the module that holds it; a module is imported only when its verb is called.
+
+A module offers `VERBS`, a dictionary from the verb's name to its `arguments.Verb`.
+"""
+
+from __future__ import annotations
+
+MODULES = {
+    "overview": "overview",
+    "show": "show",
+    "timeline": "timeline",
+    "state": "state",
+    "span": "state",
+}

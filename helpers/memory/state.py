@@ -1,0 +1,153 @@
+"""Read states: one in full, or a span with what is new in each."""
+
+from __future__ import annotations
+
+from .arguments import TEXT, Arguments, Verb, whole
+from .failure import FOUND, NOTHING_FOUND, HelperError
+from .haystack import StateText, Workspace, plain, read_state
+from .page import LONG_LINE, Page, clip
+
+CONTEXT_LINES = 2
+
+
+def state(arguments: Arguments, workspace: Workspace, page: Page) -> int:
+    """The file of one state, or with --find the matching lines and their surroundings."""
+    slug, where = one_state(arguments, workspace)
+    index = workspace.index(slug, where)
+    text = read_state(workspace, slug, index)
+    if arguments.has("find"):
+        return _find(arguments.text("find"), text, slug, index, page)
+    start, column = _from(arguments.text("from", "1"), text)
+    page.line(f"# {slug} state {index} of 0-{workspace.states(slug) - 1}, {len(text.lines)} lines")
+    if column:
+        column += page.piece(text.lines[start][column:])
+        if column < len(text.lines[start]):
+            page.foot(f"… continue: memory state {slug} {index} --from {start + 1}:{column}")
+            return FOUND
+        start += 1
+    command = f"memory state {slug} {index}"
+    _lines(text.lines, start, command, page)
+    return FOUND
+
+
+def one_state(arguments: Arguments, workspace: Workspace) -> tuple[str, str]:
+    """The slug and the state number as text from the words `ID N` or `ID:N`."""
+    name, where = arguments.word(0), arguments.word(1)
+    if not where:
+        name, _, where = name.rpartition(":")
+        if not name:
+            raise HelperError("which state? Give ID and N")
+    return workspace.find(name), where
+
+
+def _lines(lines: list[str], start: int, command: str, page: Page) -> None:
+    cut = 0
+    for place in range(start, len(lines)):
+        line = lines[place]
+        if len(line) > LONG_LINE:
+            mark = f" […+{len(line) - LONG_LINE} characters: --from {place + 1}:{LONG_LINE} or --find RE]"
+            shown = page.line(line[:LONG_LINE] + mark, 2 * LONG_LINE)
+            cut += 1
+        else:
+            shown = page.line(line)
+        if not shown:
+            page.foot(f"… {len(lines) - place} more lines: {command} --from {place + 1}, or --find RE")
+            return
+    if cut:
+        page.foot(f"({cut} long lines cut)")
+
+
+def _from(text: str, state_text: StateText) -> tuple[int, int]:
+    line, _, column = text.partition(":")
+    number = whole(line, "--from")
+    if not 1 <= number <= max(1, len(state_text.lines)):
+        raise HelperError(f"--from must be a line from 1 to {len(state_text.lines)}")
+    return number - 1, whole(column, "the column of --from") if column else 0
+
+
+def _find(pattern: str, text: StateText, slug: str, index: int, page: Page) -> int:
+    from .lines import excerpt, matcher
+
+    find = matcher(pattern)
+    places = [place for place, line in enumerate(text.lines) if find(line)]
+    page.line(f"# {slug} state {index}: {len(places)} of {len(text.lines)} lines match")
+    last = -1
+    for done, place in enumerate(places):
+        first = max(last + 1, place - CONTEXT_LINES)
+        if last >= 0 and first > last + 1:
+            page.line("--")
+        for near in range(first, min(len(text.lines), place + CONTEXT_LINES + 1)):
+            match = find(text.lines[near])
+            shown = page.line(f"{near + 1}{':' if match else '-'} {excerpt(text.lines[near], match)}")
+            if not shown:
+                left = len(places) - done
+                command = f"memory state {slug} {index} --from {place + 1}"
+                page.foot(f"… {left} more matches: {command}")
+                return FOUND
+            last = near
+    return FOUND if places else NOTHING_FOUND
+
+
+def span(arguments: Arguments, workspace: Workspace, page: Page) -> int:
+    """Several states: the first in full, of each later one what the state before it did not show."""
+    words = list(arguments.words)
+    if len(words) == 3:
+        words = [words[0], f"{words[1]}-{words[2]}"]
+    if len(words) == 1:
+        name, _, where = words[0].partition(":")
+        words = [name, where]
+    slug = workspace.find(words[0])
+    indices = [index for first, last in workspace.ranges(slug, words[1]) for index in range(first, last + 1)]
+    page.line(
+        f"# {slug} states {words[1]} of 0-{workspace.states(slug) - 1}; after the first only what is new"
+    )
+    before: set[str] = set()
+    for done, index in enumerate(indices):
+        text = read_state(workspace, slug, index)
+        observation = text.lines[text.observation :]
+        known = {plain(line) for line in observation}
+        new = [line for line in observation if plain(line) not in before]
+        share = page.room // (len(indices) - done)
+        if not _one_of_span(index, text, new, page.room - share, page):
+            left = f"{index}-{indices[-1]}" if index != indices[-1] else str(index)
+            page.foot(f"… page full; continue: memory span {slug} {left}, or memory state {slug} {index}")
+            return FOUND
+        before = known
+    page.foot("whole states: memory state ID N")
+    return FOUND
+
+
+def _one_of_span(index: int, text: StateText, new: list[str], end: int, page: Page) -> bool:
+    """Write one state until `end` bytes of the page are left; False when its header does not fit."""
+    if not page.line(f"## state {index}"):
+        return False
+    for line in text.lines[: max(0, text.observation - 1)]:
+        if not page.line(line, 600):
+            return False
+    for place, line in enumerate(new):
+        shown = clip(line, 600)
+        if page.room - len(shown.encode("utf-8", "replace")) - 60 < end:
+            return page.line(f"  … {len(new) - place} more lines: memory state … {index}")
+        if not page.line(shown):
+            return False
+    unchanged = len(text.lines) - text.observation - len(new)
+    return not unchanged or page.line(f"  ({unchanged} lines as before)")
+
+
+VERBS = {
+    "state": Verb(
+        "state ID N [--find RE] [--from LINE[:COLUMN]]",
+        "Print one state: url, action, thought, an empty line, then all it showed. --find prints the lines that\n"
+        "match a regular expression, with line numbers and two lines around each.",
+        state,
+        words=(1, 2),
+        options={"find": TEXT, "from": TEXT},
+    ),
+    "span": Verb(
+        "span ID A:B",
+        "Print states A to B of a trajectory: the first in full, of each later one the lines that the state\n"
+        "before it did not show. Also A-B, or several: 3-5,9.",
+        span,
+        words=(1, 3),
+    ),
+}
