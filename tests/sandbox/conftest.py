@@ -1,0 +1,174 @@
+"""Every back end behind one fixture, so that a claim about sandboxes is written once and tried on each.
+
+A test marked `@pytest.mark.claims(Capability.X, ...)` that takes `backend` (or `start`, `run`) is run on
+every back end of this machine. One that does not declare the capability is reported as "n/a" with both names; one
+that is missing is skipped with the reason, or fails where RUNBOOK_REQUIRE names it.
+"""
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from sandbox.protocol import ExecResult, Limits, Mount, RunningSandbox, Sandbox, SandboxSpec
+
+MIB = 1024 * 1024
+# Small, so that a test that hits a limit hits it at once.
+LIMITS = Limits(
+    wall_seconds=60,
+    memory_bytes=256 * MIB,
+    cpus=1.0,
+    pids=64,
+    file_bytes=64 * MIB,
+    workspace_bytes=64 * MIB,
+    workspace_files=2_000,
+    scratch_bytes=32 * MIB,
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "claims(*capabilities): what a back end must declare to be tested so")
+
+
+def _docker(request: pytest.FixtureRequest) -> Sandbox:
+    backend: Sandbox = request.getfixturevalue("docker_sandbox")
+    return backend
+
+
+def _bubblewrap(request: pytest.FixtureRequest) -> Sandbox:
+    backend: Sandbox = request.getfixturevalue("bubblewrap_sandbox")
+    return backend
+
+
+def _process(request: pytest.FixtureRequest) -> Sandbox:
+    backend: Sandbox = request.getfixturevalue("process_sandbox")
+    return backend
+
+
+_MAKERS: dict[str, Callable[[pytest.FixtureRequest], Sandbox]] = {
+    "docker": _docker,
+    "bubblewrap": _bubblewrap,
+    "process": _process,
+}
+
+
+@pytest.fixture(scope="session")
+def docker_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """The docker back end on a real engine; needs("docker")."""
+    from sandbox.docker_engine import DockerSandbox, connect
+    from sandbox.image import ensure_image
+    from sandbox.reaper import Owner
+
+    engine = connect()
+    with Owner.open(tmp_path_factory.mktemp("owners")) as owner:
+        image = ensure_image(engine, {}, None)
+        with DockerSandbox(engine, image, owner) as backend:
+            yield backend
+    engine.close()
+
+
+@pytest.fixture(scope="session")
+def bubblewrap_sandbox() -> Sandbox:
+    """The bubblewrap back end; needs("bubblewrap")."""
+    from sandbox.bubblewrap import BubblewrapSandbox
+
+    return BubblewrapSandbox()
+
+
+@pytest.fixture(scope="session")
+def process_sandbox() -> Sandbox:
+    """The back end without isolation: any machine has it."""
+    from sandbox.process import ProcessSandbox
+
+    return ProcessSandbox()
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("docker", marks=pytest.mark.needs("docker")),
+        pytest.param("bubblewrap", marks=pytest.mark.needs("bubblewrap")),
+        "process",
+    ]
+)
+def backend(request: pytest.FixtureRequest) -> Sandbox:
+    made = _MAKERS[request.param](request)
+    for marker in request.node.iter_markers("claims"):
+        for capability in marker.args:
+            if capability not in made.capabilities:
+                pytest.skip(f"n/a: {made.name} does not declare {capability}")
+    return made
+
+
+@dataclass
+class Place:
+    """A workspace and a read-only haystack on the host, under a random neutral path."""
+
+    workspace: Path
+    haystack: Path
+
+    def spec(self, limits: Limits = LIMITS, **changes: object) -> SandboxSpec:
+        mounts = (Mount(self.haystack, "haystack"),)
+        return replace(SandboxSpec(self.workspace, limits, mounts=mounts), **changes)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    home = tmp_path / secrets.token_hex(6)
+    made = Place(home / "workspace", home / "view")
+    made.workspace.mkdir(parents=True)
+    (made.haystack / "trajectories" / "t1").mkdir(parents=True)
+    (made.haystack / "trajectories" / "t1" / "0000.txt").write_text(
+        "url: https://shop.example\n\nRootWebArea\n"
+    )
+    return made
+
+
+Start = Callable[..., RunningSandbox]
+
+
+@pytest.fixture
+def start(backend: Sandbox, place: Place) -> Iterator[Start]:
+    """Start sandboxes on `place`: start(limits=..., mounts=..., env=...); all are collected at the end."""
+    running: list[RunningSandbox] = []
+
+    def start_one(**changes: object) -> RunningSandbox:
+        running.append(backend.start(place.spec(**changes)))  # type: ignore[arg-type]
+        return running[-1]
+
+    yield start_one
+    for sandbox in running:
+        sandbox.collect()
+
+
+@dataclass
+class Ran:
+    """Everything one command gave."""
+
+    result: ExecResult
+    stdout: bytes = b""
+    stderr: bytes = b""
+    arrivals: list[float] = field(default_factory=list)
+
+
+def run_in(sandbox: RunningSandbox, argv: Sequence[str], **options: object) -> Ran:
+    kept: dict[str, list[bytes]] = {"stdout": [], "stderr": []}
+    arrivals = []
+    execution = sandbox.exec(argv, **options)  # type: ignore[arg-type]
+    for chunk in execution:
+        kept[chunk.stream].append(chunk.data)
+        arrivals.append(chunk.at)
+    return Ran(execution.result(), b"".join(kept["stdout"]), b"".join(kept["stderr"]), arrivals)
+
+
+@pytest.fixture
+def run() -> Callable[..., Ran]:
+    """run(sandbox, argv, stdin=..., timeout=..., env=...) -> Ran"""
+    return run_in
+
+
+@pytest.fixture
+def limits() -> Limits:
+    """The small limits that `start` uses unless told; vary them with dataclasses.replace."""
+    return LIMITS
