@@ -48,7 +48,7 @@ def connect(seconds: float = _ANSWER_SECONDS) -> DockerClient:
     except ENGINE_ERRORS as error:
         where = os.environ.get("DOCKER_HOST", "the default socket")
         raise SandboxError(
-            f"no docker engine answers at {where}: {error}",
+            f"no docker engine answers at {where}: {_root_cause(error)}",
             mend="start it, set DOCKER_HOST, or choose --sandbox bubblewrap",
         ) from error
     return engine
@@ -219,6 +219,14 @@ def check(spec: SandboxSpec) -> None:
             or targets.count(target) > 1
         ):
             raise SandboxError(f"cannot mount {mount.source} at {mount.target!r}")
+
+
+def _root_cause(error: BaseException) -> str:
+    """The system's own words ("Connection refused") where there are any, out of the layers around them."""
+    innermost = error
+    while inner := innermost.__cause__ or innermost.__context__:
+        innermost = inner
+    return getattr(innermost, "strerror", None) or str(error)
 
 
 def _security_options(engine: DockerClient) -> set[str]:

@@ -214,7 +214,7 @@ class RunningDocker:
             oom_kills=self._memory.oom_kills,
             main_oom=self._main_oom,
             memory_peak_bytes=self._memory.peak_bytes,
-            disk_limit=self._disk_limit,
+            disk_limit=self._disk_limit or self._disk.excess(),
             notes=tuple(self._notes),
         )
 
