@@ -1,6 +1,6 @@
 """PID 1 of a sandbox: reaps, holds the deadline by itself, and runs commands that the host asks for.
 
-    python3 -I -S init.py --seconds N [--file-bytes N] [--serve FD] [-- ARGV...]
+    python3 -I -S init.py --seconds N [--file-bytes N] [--user UID:GID] [--serve FD] [-- ARGV...]
 
 It runs inside every back end with whatever Python is there, so this file stands alone: standard library,
 syntax of Python 3.8. It ends after N seconds on the monotonic clock (exit 124), at SIGTERM or SIGINT (exit
@@ -10,8 +10,8 @@ becomes the subreaper of its children, so that also a process that left its sess
 
 The control socket FD carries one JSON object per line. The host sends
 `{"run": ID, "argv": [...], "env": {...}, "cwd": "..."}` with the three descriptors of stdin, stdout and
-stderr; init answers `{"ready": PID}` once, then `{"started": ID}` or `{"failed": ID, "why": "..."}`, and
-`{"exited": ID, "code": N}` (128 + n for signal n).
+stderr; init says `{"ready": PID}` once, and `{"exited": ID, "code": N}` at each end (128 + n for signal n,
+126 or 127 where the command could not be run, with the reason on its stderr).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import time
 DEADLINE_EXIT = 124
 STOPPED_EXIT = 143
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36
+PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER = 4, 24, 36
 KEYCTL_JOIN_SESSION_KEYRING = 1
 KEYCTL_CALL = {"x86_64": 250, "aarch64": 219}
 # The kernel takes a command before it takes init, whose death would end the sandbox without a word.
@@ -45,6 +45,7 @@ class Options:
         self.seconds = 0.0
         self.serve = -1
         self.file_bytes = 0
+        self.user = ""
         self.argv: list[str] = []
         rest = list(arguments)
         while rest:
@@ -56,6 +57,8 @@ class Options:
                 self.seconds = float(rest.pop(0))
             elif name == "--serve":
                 self.serve = int(rest.pop(0))
+            elif name == "--user":
+                self.user = rest.pop(0)
             elif name == "--file-bytes":
                 self.file_bytes = int(rest.pop(0))
             else:
@@ -137,6 +140,13 @@ def settle(options: Options) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if options.file_bytes:
         resource.setrlimit(resource.RLIMIT_FSIZE, (options.file_bytes, options.file_bytes))
+    if options.user:
+        uid, gid = map(int, options.user.split(":"))
+        for capability in range(64):
+            call_libc("prctl", PR_CAPBSET_DROP, capability, 0, 0, 0)
+        os.setgroups([])
+        os.setresgid(gid, gid, gid)
+        os.setresuid(uid, uid, uid)
     if sys.platform != "linux":
         return
     call_libc("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0)
@@ -299,12 +309,10 @@ def start_run(
     argv, env, cwd = request["argv"], request["env"], request["cwd"]
     assert isinstance(argv, list) and isinstance(env, dict) and isinstance(cwd, str)
     try:
-        pid = spawn(argv, env, cwd, descriptors)
+        runs[spawn(argv, env, cwd, descriptors)] = request["run"]
     except OSError as error:
-        control.send({"failed": request["run"], "why": str(error)})
-    else:
-        runs[pid] = request["run"]
-        control.send({"started": request["run"]})
+        os.write(descriptors[2], ("cannot start a process: " + str(error) + "\n").encode())
+        control.send({"exited": request["run"], "code": 126})
     finally:
         for descriptor in descriptors:
             os.close(descriptor)

@@ -1,0 +1,286 @@
+"""A sandbox whose processes are children of our init: commands go to it through a socket.
+
+One keeper thread per sandbox launches init, hears from it, holds the deadlines and destroys everything at the
+end, whatever ended it. Two back ends differ only in their `Cage`: where init runs and how everything dies.
+"""
+
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from sandbox.disk_watch import DiskWatch
+from sandbox.output import PipeExecution
+from sandbox.protocol import Collected, Ending, SandboxError, SandboxSpec
+
+INIT = Path(__file__).with_name("init.py")
+# Init ends by itself this long after the deadline, should we not be there to hold it.
+BACKSTOP_SECONDS = 3.0
+READY_SECONDS = 30.0
+OOM_EXIT = 128 + signal.SIGKILL
+
+
+class Cage(Protocol):
+    """Where the init of one sandbox runs."""
+
+    @property
+    def workdir(self) -> str:
+        """The workspace as seen by commands."""
+        ...
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """What every command finds in its environment unless told otherwise."""
+        ...
+
+    def launch(self, control: int, seconds: float) -> subprocess.Popen[bytes]:
+        """Start init with the control socket `control`; stderr must be a pipe.
+
+        Called from a thread that lives as long as the sandbox, so it may die with its parent thread.
+
+        Raises:
+            SandboxError, OSError: it cannot be started.
+        """
+        ...
+
+    def destroy(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill init and everything it started, and wait until they are gone (bounded)."""
+        ...
+
+    def report(self) -> Collected:
+        """Release what is left, after everything is dead; what the back end knows."""
+        ...
+
+
+class SupervisedSandbox:
+    """A `RunningSandbox` with an init of ours inside."""
+
+    def __init__(self, spec: SandboxSpec, cage: Cage) -> None:
+        """Start it.
+
+        Raises:
+            SandboxError: it did not start; nothing is left behind.
+        """
+        limits = spec.limits
+        self._spec = spec
+        self._cage = cage
+        self._deadline = time.monotonic() + limits.wall_seconds
+        self._ours, self._theirs = socket.socketpair()
+        self._wake_reader, self._wake_writer = socket.socketpair()
+        self._lock = threading.Lock()
+        self._asked: Ending | None = None
+        self._ending: Ending | None = None
+        self._runs: dict[int, PipeExecution] = {}
+        self._timeouts: dict[int, float] = {}
+        self._next_run = 1
+        self._killed_for_memory = False
+        self._disk_limit = ""
+        self._collected: Collected | None = None
+        self._watch = DiskWatch(
+            spec.workspace, limits.workspace_bytes, limits.workspace_files, self._end_for_disk
+        )
+        self._ready = threading.Event()
+        self._gone = threading.Event()
+        self._failure: Exception | None = None
+        threading.Thread(target=self._keep, name="sandbox-keeper", daemon=True).start()
+        self._ready.wait()
+        if self._failure is not None:
+            self._gone.wait()
+            cage.report()
+            raise self._failure
+
+    @property
+    def workdir(self) -> str:
+        return self._cage.workdir
+
+    def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        timeout: float | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> PipeExecution:
+        """Start a command; in a sandbox that has ended, an execution that has ended likewise."""
+        command_env = {**self._cage.env, **self._spec.env, **(env or {})}
+        with self._lock:
+            run, self._next_run = self._next_run, self._next_run + 1
+            request = {"run": run, "argv": list(argv), "env": command_env, "cwd": self.workdir}
+            line = json.dumps(request).encode("ascii") + b"\n"
+            stdin_file = _open_stdin(stdin)
+            out_reader, out_writer = os.pipe()
+            err_reader, err_writer = os.pipe()
+            execution = PipeExecution(out_reader, err_reader, self._spec.limits.output_bytes)
+            try:
+                if self._ending is None:
+                    self._runs[run] = execution
+                    if timeout is not None:
+                        self._timeouts[run] = time.monotonic() + timeout
+                    with suppress(OSError):
+                        self._send(line, [stdin_file, out_writer, err_writer])
+                else:
+                    execution.finish(self._ending, None)
+            finally:
+                for descriptor in (stdin_file, out_writer, err_writer):
+                    os.close(descriptor)
+        self._wake()
+        return execution
+
+    def stop(self) -> None:
+        self._end(Ending.STOPPED)
+        self._gone.wait()
+
+    def collect(self) -> Collected:
+        self.stop()
+        with self._lock:
+            if self._collected is None:
+                self._collected = self._make_report()
+            return self._collected
+
+    def _make_report(self) -> Collected:
+        known = self._cage.report()
+        return Collected(
+            oom_kills=known.oom_kills,
+            main_oom=known.oom_kills > 0 and self._killed_for_memory,
+            memory_peak_bytes=known.memory_peak_bytes,
+            disk_limit=self._disk_limit or self._watch.excess(),
+            read_only_violations=known.read_only_violations,
+            notes=known.notes,
+        )
+
+    def _send(self, line: bytes, descriptors: list[int]) -> None:
+        sent = socket.send_fds(self._ours, [line], descriptors)
+        self._ours.sendall(line[sent:])
+
+    def _end_for_disk(self, exceeded: str) -> None:
+        self._disk_limit = exceeded
+        self._end(Ending.DISK_LIMIT)
+
+    def _end(self, ending: Ending) -> None:
+        with self._lock:
+            self._asked = self._asked or ending
+        self._wake()
+
+    def _wake(self) -> None:
+        with suppress(OSError):
+            self._wake_writer.send(b"\0")
+
+    def _keep(self) -> None:
+        """The keeper's whole life."""
+        ending = Ending.LOST
+        process: subprocess.Popen[bytes] | None = None
+        try:
+            with self._theirs:
+                process = self._cage.launch(
+                    self._theirs.fileno(), self._spec.limits.wall_seconds + BACKSTOP_SECONDS
+                )
+            lines = _Lines(self._ours)
+            self._await_ready(process, lines)
+            self._watch.start()
+            self._ready.set()
+            ending = self._serve(lines)
+        except (OSError, SandboxError) as error:
+            self._failure = (
+                error if isinstance(error, SandboxError) else SandboxError(f"cannot start init: {error}")
+            )
+        finally:
+            self._close(process, ending)
+
+    def _await_ready(self, process: subprocess.Popen[bytes], lines: "_Lines") -> None:
+        self._ours.settimeout(READY_SECONDS)
+        try:
+            started = bool(lines.receive())
+        except TimeoutError:
+            raise SandboxError(f"init did not start within {READY_SECONDS:.0f} s") from None
+        finally:
+            self._ours.settimeout(None)
+        if not started:
+            assert process.stderr is not None
+            said = process.stderr.read().decode("utf-8", "replace").strip()
+            raise SandboxError(f"init did not start: {said or f'exit code {process.wait()}'}")
+
+    def _serve(self, lines: "_Lines") -> Ending:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._ours, selectors.EVENT_READ)
+            selector.register(self._wake_reader, selectors.EVENT_READ)
+            while True:
+                with self._lock:
+                    if self._asked is not None:
+                        return self._asked
+                    nearest = min([self._deadline, *self._timeouts.values()])
+                left = nearest - time.monotonic()
+                if left <= 0:
+                    return Ending.DEADLINE
+                for key, _ in selector.select(left):
+                    if key.fileobj is self._wake_reader:
+                        self._wake_reader.recv(4096)
+                    elif not self._hear(lines.receive()):
+                        return Ending.LOST
+
+    def _hear(self, messages: list[dict[str, int]] | None) -> bool:
+        """Take in what init said; False when it is gone."""
+        for message in messages or []:
+            code = message["code"]
+            with self._lock:
+                execution = self._runs.pop(message["exited"], None)
+                self._timeouts.pop(message["exited"], None)
+            self._killed_for_memory = self._killed_for_memory or code == OOM_EXIT
+            if execution is not None:
+                execution.finish(Ending.EXITED, code)
+        return messages is not None
+
+    def _close(self, process: subprocess.Popen[bytes] | None, ending: Ending) -> None:
+        if process is not None:
+            self._cage.destroy(process)
+            assert process.stderr is not None
+            process.stderr.close()
+        with self._lock:
+            self._ending = ending
+            for execution in self._runs.values():
+                execution.finish(ending, None)
+            self._runs.clear()
+            for end in (self._ours, self._wake_reader, self._wake_writer):
+                end.close()
+        self._watch.stop()
+        self._gone.set()
+        self._ready.set()
+
+
+class _Lines:
+    """Whole lines of JSON from a stream socket."""
+
+    def __init__(self, stream: socket.socket) -> None:
+        self._stream = stream
+        self._text = b""
+
+    def receive(self) -> list[dict[str, int]] | None:
+        """Wait for at least one line; None at the end of the stream."""
+        while True:
+            try:
+                data = self._stream.recv(1 << 16)
+            except ConnectionError:
+                return None
+            if not data:
+                return None
+            *lines, self._text = (self._text + data).split(b"\n")
+            if lines:
+                return [json.loads(line) for line in lines]
+
+
+def _open_stdin(data: bytes) -> int:
+    """A descriptor from which `data` and then the end can be read, without anyone feeding it."""
+    if not data:
+        return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    with tempfile.NamedTemporaryFile(prefix="stdin-") as file:
+        file.write(data)
+        file.flush()
+        return os.open(file.name, os.O_RDONLY | os.O_CLOEXEC)
