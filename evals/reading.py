@@ -6,6 +6,9 @@ from pydantic import BaseModel, ConfigDict
 
 from evals.usage import Usage
 
+Fallback = Literal["reasoning", "bad_request"]
+"""The reply's reasoning text, or an empty response for a request refused with status 400."""
+
 
 class Cut(BaseModel):
     """How the memory context was fitted into the reader's token budget."""
@@ -52,5 +55,5 @@ class Reading(BaseModel):
     user_prompt_sha256: str
     """Of the user message, with each image replaced by its own SHA-256."""
     seed: int | None = None
-    fallbacks: tuple[Literal["reasoning", "bad_request"], ...] = ()
+    fallback: Fallback | None = None
     """Where the response came from, if not from the reply's content."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 from evals.scoring.eval_function import EvalFunctionError, OptionValue
 
@@ -29,10 +29,13 @@ def phrase_options(options: Mapping[str, OptionValue]) -> PhraseOptions:
     unknown = sorted(set(options) - known)
     if unknown:
         raise EvalFunctionError(f"a phrase matcher has no option {unknown[0]!r}")
-    chosen = PhraseOptions()
-    if "separators" in options:
-        chosen = replace(chosen, separators=_separators(options["separators"]))
-    return replace(chosen, **{key: bool(value) for key, value in options.items() if key != "separators"})
+    return PhraseOptions(
+        separators=_separators(options.get("separators", [",", ";"])),
+        require_non_empty=bool(options.get("require_non_empty", True)),
+        lower=bool(options.get("lower", True)),
+        normalize_hyphen=bool(options.get("normalize_hyphen", True)),
+        strip_punct=bool(options.get("strip_punct", True)),
+    )
 
 
 def _separators(value: OptionValue) -> tuple[str, ...]:

@@ -1,0 +1,201 @@
+"""A model behind an OpenAI-compatible address: one chat completion per call, retried, every fault typed.
+
+The openai package sends the requests; its own hidden retries are off. What it raises, and whatever a
+provider answers, becomes one EndpointError whose outcome says whose fault it was.
+"""
+
+import re
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import tenacity
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from evals.completion import MalformedReply, Reply, ReportedError, read_reply
+from evals.endpoint_config import EndpointConfig, Sampling
+from evals.endpoint_errors import EndpointError, JudgeError, ReaderError
+from evals.endpoint_faults import Fault, PatientWait, fault_of_error, fault_of_status
+from runbook.outcomes import Outcome
+
+if TYPE_CHECKING:
+    from openai import APIResponse
+
+__all__ = [
+    "Completion",
+    "Endpoint",
+    "EndpointConfig",
+    "EndpointError",
+    "JudgeError",
+    "Message",
+    "ReaderError",
+    "Sampling",
+]
+
+Message = Mapping[str, JsonValue]
+
+MAX_REPLY_BYTES = 64 * 1024 * 1024
+MAX_MALFORMED_REPLIES = 3
+_NO_KEY = "none"  # local servers take any key, and the openai package refuses to send none
+_SHOWN_CHARACTERS = 300
+_UNPRINTABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+
+
+class Completion(BaseModel):
+    """A reply, and what it took to get it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    reply: Reply
+    seconds: float
+    """Wall time of the request that succeeded."""
+    calls: int
+    """Requests sent, with those that failed."""
+    waited_seconds: float
+    """Time spent between requests."""
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Counts over the requests of one call."""
+
+    calls: int = 0
+    malformed: int = 0
+    waited: float = 0.0
+
+
+class Endpoint:
+    """One model; safe to use from several threads at once.
+
+    Args:
+        config: address, model, sampling, time limits.
+        error: the class of error to raise, so that an error says which stage it belongs to.
+        cancel: when set, nothing is sent or waited for any more, and the error's outcome is `cancelled`.
+
+    Raises:
+        The error class, where the model's provider needs a key and there is none.
+    """
+
+    def __init__(
+        self,
+        config: EndpointConfig,
+        *,
+        error: type[EndpointError] = EndpointError,
+        cancel: threading.Event | None = None,
+    ) -> None:
+        import openai  # takes a second to import
+
+        self.config = config
+        self._error = error
+        self._cancel = cancel or threading.Event()
+        self._key = config.key()
+        if self._key is None and config.base_url is None:
+            raise error(
+                f"{config.model}: no key for the model's provider (set {config.api_key_variable})",
+                outcome=Outcome.AUTH_ERROR,
+            )
+        self._client = openai.OpenAI(
+            api_key=self._key or _NO_KEY,
+            base_url=config.base_url,
+            max_retries=0,
+            timeout=openai.Timeout(config.timeout_seconds, connect=config.connect_seconds),
+        )
+
+    @property
+    def base_url(self) -> str:
+        """The address that requests go to."""
+        return str(self._client.base_url)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def complete(self, messages: Sequence[Message], *, seed: int | None = None) -> Completion:
+        """Send chat messages and return the reply, whose content may be empty.
+
+        Status 429, 5xx and broken connections are repeated within the time budget, at the time the provider
+        names; replies that are no completion are asked for up to three times; other 4xx are not repeated.
+        Raises the error class given to the constructor.
+        """
+        tally = _Tally()
+        retrying = tenacity.Retrying(
+            sleep=lambda seconds: self._pause(seconds, tally),
+            stop=tenacity.stop_before_delay(self.config.retry_seconds),
+            wait=PatientWait(self.config.backoff_seconds),
+            retry=tenacity.retry_if_exception(lambda error: isinstance(error, Fault) and error.retry),
+            reraise=True,
+        )
+        try:
+            return retrying(self._request, messages, seed, tally)
+        except Fault as fault:
+            raise self._error(
+                self._described(fault, tally), outcome=fault.outcome, status=fault.status
+            ) from fault
+
+    def _pause(self, seconds: float, tally: _Tally) -> None:
+        began = time.monotonic()
+        self._cancel.wait(seconds)
+        tally.waited += time.monotonic() - began
+
+    def _request(self, messages: Sequence[Message], seed: int | None, tally: _Tally) -> Completion:
+        if self._cancel.is_set():
+            raise Fault("cancelled", Outcome.CANCELLED)
+        tally.calls += 1
+        began = time.monotonic()
+        body = self._send(messages, seed)
+        try:
+            reply = read_reply(body)
+        except MalformedReply as error:
+            tally.malformed += 1
+            raise Fault(str(error), retry=tally.malformed < MAX_MALFORMED_REPLIES) from error
+        except ReportedError as error:
+            raise fault_of_status(error.status or 500, str(error)) from error
+        return Completion(
+            reply=reply,
+            seconds=time.monotonic() - began,
+            calls=tally.calls,
+            waited_seconds=tally.waited,
+        )
+
+    def _send(self, messages: Sequence[Message], seed: int | None) -> bytes:
+        import openai
+
+        deadline = time.monotonic() + self.config.timeout_seconds
+        streaming = self._client.chat.completions.with_streaming_response
+        try:
+            with streaming.create(
+                model=self.config.model,
+                messages=cast("Any", messages),
+                extra_body=self.config.body(seed),
+            ) as response:
+                return _read_body(response, deadline)
+        except openai.OpenAIError as error:
+            raise fault_of_error(error) from error
+
+    def _described(self, fault: Fault, tally: _Tally) -> str:
+        """One printable line without the key, which some providers repeat in their complaints."""
+        message = fault.message.replace(self._key, "***") if self._key else fault.message
+        message = _UNPRINTABLE.sub(" ", message).strip()[:_SHOWN_CHARACTERS]
+        asked = f", which asks to wait {fault.wait:.0f} s" if fault.wait is not None else ""
+        return f"{self.config.model} at {self.base_url}{asked}: {message} ({tally.calls} requests)"
+
+
+def _read_body(response: "APIResponse[Any]", deadline: float) -> bytes:
+    """The whole body; a server that sends it byte by byte does not outlive the deadline."""
+    body = bytearray()
+    chunks = response.iter_bytes()
+    while True:
+        try:
+            chunk = next(chunks, None)
+        except Exception as error:
+            # Whichever HTTP library the openai package uses, a body that breaks off raises its exception.
+            raise Fault(f"the reply broke off: {error}", Outcome.PROVIDER_ERROR, retry=True) from error
+        if chunk is None:
+            return bytes(body)
+        body += chunk
+        if len(body) > MAX_REPLY_BYTES:
+            raise Fault(f"the reply is larger than {MAX_REPLY_BYTES // 2**20} MiB")
+        if time.monotonic() > deadline:
+            raise Fault("no whole answer in time", Outcome.PROVIDER_ERROR, retry=True)

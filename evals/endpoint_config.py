@@ -1,0 +1,79 @@
+"""Where a model answers and how it samples: plain settings, safe to record."""
+
+import os
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, SecretStr
+
+
+def _plain_http(url: str | None) -> str | None:
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"{url!r} is no http or https address")
+    if parts.username or parts.password:
+        raise ValueError("the address holds a user name or password: give the key by environment variable")
+    return url
+
+
+class Sampling(BaseModel):
+    """Sampling parameters; None is left to the provider."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    reasoning_effort: str | None = None
+    max_output_tokens: int | None = Field(default=None, gt=0)
+    output_limit_name: Literal["max_tokens", "max_completion_tokens"] | None = None
+    """What the provider calls the output limit; None is max_tokens with a base URL, else the other."""
+    drop: frozenset[str] = frozenset()
+    """Names of parameters that this provider refuses; they are not sent."""
+    extra: dict[str, JsonValue] = Field(default_factory=dict)
+    """Further fields of the request body, sent as they are."""
+
+
+class EndpointConfig(BaseModel):
+    """One model behind an OpenAI-compatible address. The key itself never leaves this object."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str = Field(min_length=1)
+    base_url: Annotated[str | None, AfterValidator(_plain_http)] = None
+    """None is the openai package's own default."""
+    api_key: SecretStr | None = Field(default=None, exclude=True, repr=False)
+    api_key_variable: str = "OPENAI_API_KEY"
+    """Environment variable with the key, where none is given."""
+    sampling: Sampling = Sampling()
+    timeout_seconds: float = Field(default=600.0, gt=0)
+    """Of one request, from sending to the last byte of its answer."""
+    connect_seconds: float = Field(default=10.0, gt=0)
+    retry_seconds: float = Field(default=900.0, ge=0)
+    """No request is repeated later than this after the first one began, waits included."""
+    backoff_seconds: float = Field(default=1.0, gt=0)
+    """First step of the random exponential wait, where the provider names no time."""
+
+    def key(self) -> str | None:
+        """The key given, or the environment's, or None."""
+        given = self.api_key.get_secret_value() if self.api_key else os.environ.get(self.api_key_variable, "")
+        return given.strip() or None
+
+    def body(self, seed: int | None) -> dict[str, JsonValue]:
+        """The request body's fields beside model and messages."""
+        sampling = self.sampling
+        limit = sampling.output_limit_name or ("max_tokens" if self.base_url else "max_completion_tokens")
+        fields: dict[str, JsonValue] = {
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "top_k": sampling.top_k,
+            "reasoning_effort": sampling.reasoning_effort,
+            limit: sampling.max_output_tokens,
+            "seed": seed,
+        }
+        sent = {
+            name: value for name, value in fields.items() if value is not None and name not in sampling.drop
+        }
+        return sent | sampling.extra

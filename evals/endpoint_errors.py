@@ -1,0 +1,43 @@
+"""What can go wrong with a model call, typed by whose fault it is.
+
+Each error belongs to one question only; its outcome says which class of failure it is.
+"""
+
+from typing import ClassVar
+
+from runbook.outcomes import Outcome
+
+
+class EndpointError(Exception):
+    """A call that gave no usable reply, after all retries.
+
+    `outcome` is auth_error, rate_limited, provider_error or cancelled, or else the stage's own.
+    `status` is the HTTP status where there was one. `replies` are replies that were read but not usable.
+    """
+
+    stage_outcome: ClassVar[Outcome] = Outcome.PROVIDER_ERROR
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        outcome: Outcome | None = None,
+        status: int | None = None,
+        replies: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.outcome = outcome or self.stage_outcome
+        self.status = status
+        self.replies = replies
+
+
+class ReaderError(EndpointError):
+    """The reader gave no usable response to one question."""
+
+    stage_outcome = Outcome.READER_ERROR
+
+
+class JudgeError(EndpointError):
+    """The judge gave no usable verdict on one response."""
+
+    stage_outcome = Outcome.JUDGE_ERROR

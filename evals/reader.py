@@ -1,0 +1,142 @@
+"""The fixed reader: sees the memory context, the question and its image, and answers.
+
+Reader and prompts are held fixed, so that a difference in score is a difference in evidence.
+"""
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+import instructions
+from evals.completion import Reply
+from evals.context_budget import CutPolicy, fit_context
+from evals.endpoint import Completion, Endpoint, EndpointConfig, Message, ReaderError, Sampling
+from evals.question import EvalQuestion
+from evals.reader_message import ImageError, message_parts, parts_sha256, sent_content
+from evals.reading import Cut, Fallback, Reading
+from evals.scoring.answer import is_unknown, parse_answer
+from evals.tokens import EstimatedTokens, TokenCounter
+from evals.usage import Usage
+from runbook.context import MemoryContext
+
+READER_SAMPLING = Sampling(temperature=0.6, top_p=0.95, top_k=20, max_output_tokens=20_000)
+
+
+class ReaderPolicy(BaseModel):
+    """What happens at the edges. The defaults are the `fixed` profile."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    context_tokens: int = Field(default=200_000, gt=0)
+    """Budget of the memory context."""
+    cut: CutPolicy = "cut"
+    empty_content: Literal["error", "reasoning"] = "error"
+    """Whether a reply without content counts as its reasoning text, if it has one."""
+    bad_request: Literal["error", "empty"] = "error"
+    """Whether a request refused with status 400 counts as an empty response."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderPrompts:
+    """The texts around context and question; `system` gets the question's domain."""
+
+    system: Callable[[str], str]
+    frame: instructions.ReaderFrame
+
+
+class Reader:
+    """Answers questions from memory contexts; safe to use from several threads at once.
+
+    Args:
+        endpoint: the reader's model.
+        policy: budget and edge cases.
+        counter: how the context's tokens are counted; an estimate where none is given.
+        prompts: the texts around context and question; our own where none are given.
+        cancel: when set, running calls end with the outcome `cancelled` before their next request.
+
+    Raises:
+        ReaderError: the model's provider needs a key and there is none.
+    """
+
+    def __init__(
+        self,
+        endpoint: EndpointConfig,
+        *,
+        policy: ReaderPolicy | None = None,
+        counter: TokenCounter | None = None,
+        prompts: ReaderPrompts | None = None,
+        cancel: threading.Event | None = None,
+    ) -> None:
+        self._endpoint = Endpoint(endpoint, error=ReaderError, cancel=cancel)
+        self._policy = policy or ReaderPolicy()
+        self._counter = counter or EstimatedTokens()
+        self._prompts = prompts or ReaderPrompts(instructions.reader_system, instructions.reader_frame())
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._endpoint.close()
+
+    def read(self, question: EvalQuestion, context: MemoryContext, *, seed: int | None = None) -> Reading:
+        """Answer one question; raises ReaderError, whose outcome says whose fault it was."""
+        fitted, cut = self._fitted(context)
+        system = self._prompts.system(question.domain)
+        try:
+            parts = message_parts(self._prompts.frame, question, fitted)
+        except ImageError as error:
+            raise ReaderError(str(error)) from error
+        response, fallback, completion = self._answer(
+            [{"role": "system", "content": system}, {"role": "user", "content": sent_content(parts)}], seed
+        )
+        answer = parse_answer(response)
+        return Reading(
+            response=response,
+            parsed_answer=answer,
+            unknown=is_unknown(answer),
+            finish_reason=completion.reply.finish_reason,
+            requested_model=self._endpoint.config.model,
+            model=completion.reply.model,
+            usage=completion.reply.usage,
+            seconds=completion.seconds,
+            calls=completion.calls,
+            waited_seconds=completion.waited_seconds,
+            cut=cut,
+            system_prompt_sha256=hashlib.sha256(system.encode()).hexdigest(),
+            user_prompt_sha256=parts_sha256(parts),
+            seed=seed,
+            fallback=fallback,
+        )
+
+    def _fitted(self, context: MemoryContext) -> tuple[MemoryContext, Cut]:
+        try:
+            return fit_context(context, self._counter, self._policy.context_tokens, self._policy.cut)
+        except OSError as error:
+            raise ReaderError(f"the size of the context cannot be told: {error}") from error
+
+    def _answer(self, messages: list[Message], seed: int | None) -> tuple[str, Fallback | None, Completion]:
+        began = time.monotonic()
+        try:
+            completion = self._endpoint.complete(messages, seed=seed)
+        except ReaderError as error:
+            if error.status != 400 or self._policy.bad_request == "error":
+                raise
+            return "", "bad_request", _refused(time.monotonic() - began)
+        reply = completion.reply
+        if reply.content.strip():
+            return reply.content, None, completion
+        if reply.reasoning.strip() and self._policy.empty_content == "reasoning":
+            return reply.reasoning, "reasoning", completion
+        raise ReaderError(
+            f"{self._endpoint.config.model}: the reply has no content "
+            f"(finish_reason {reply.finish_reason}, {len(reply.reasoning)} characters of reasoning)"
+        )
+
+
+def _refused(seconds: float) -> Completion:
+    """What stands for the reply to a request refused with status 400, where that counts as a response."""
+    nothing = Reply(content="", reasoning="", finish_reason=None, model=None, usage=Usage())
+    return Completion(reply=nothing, seconds=seconds, calls=1, waited_seconds=0.0)

@@ -1,0 +1,119 @@
+"""Counting a reader's tokens: a counter is chosen by the caller and named in every result.
+
+`EstimatedTokens` needs nothing but the text. It is a weighted count of word, digit, punctuation and space
+runs, fitted to a public 151,000-entry byte-pair vocabulary on accessibility trees, terminal output, dialogue
+and thoughts: within 6 % of the exact count on each kind, where characters per token vary from 2.4 to 4.6.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import orjson
+from PIL import Image
+
+_ASCII_WORD = re.compile(r"[A-Za-z]+")
+_OTHER_LETTER = re.compile(r"[^\W\d_A-Za-z]")
+_DIGIT = re.compile(r"\d")
+_PUNCTUATION = re.compile(r"[^\w\s]+|_+")
+_SPACE = re.compile(r"\s*\n\s*| {2,}|\t+")
+
+_PER_WORD, _PER_LETTER_BEYOND_FIVE = 0.84, 0.29
+_PER_OTHER_LETTER, _PER_DIGIT = 1.53, 1.49
+_PER_PUNCTUATION, _PER_MARK_BEYOND_TWO = 0.72, 0.076
+_PER_SPACE = 0.63
+
+
+class TokenCounter(Protocol):
+    """Tokens that a reader's model makes of texts and images."""
+
+    @property
+    def mode(self) -> str:
+        """How it counts, as results state it."""
+        ...
+
+    def text(self, text: str) -> int: ...
+
+    def image(self, path: Path) -> int:
+        """Raises OSError (also as PIL.UnidentifiedImageError) for a file that is no image."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ImageTokens:
+    """How a vision model cuts an image into patches; the defaults suit the Qwen3 family."""
+
+    patch_size: int = 16
+    merge_size: int = 2
+    min_pixels: int = 65_536
+    max_pixels: int = 16_777_216
+
+    @classmethod
+    def from_preprocessor_config(cls, path: Path) -> "ImageTokens":
+        """The numbers of a model's preprocessor_config.json; raises ValueError where they are missing."""
+        try:
+            values = orjson.loads(path.read_bytes())
+            size = values.get("size") or {}
+            return cls(
+                patch_size=int(values["patch_size"]),
+                merge_size=int(values["merge_size"]),
+                min_pixels=int(values.get("min_pixels") or size["shortest_edge"]),
+                max_pixels=int(values.get("max_pixels") or size["longest_edge"]),
+            )
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(
+                f"{path}: no patch_size, merge_size and pixel limits in it (give the model's own file)"
+            ) from error
+
+    def of_size(self, width: int, height: int) -> int:
+        """Tokens of an image, which is scaled to whole cells within the pixel limits first."""
+        cell = self.patch_size * self.merge_size
+        pixels = width * height
+        scale = 1.0
+        if pixels > self.max_pixels:
+            scale = math.sqrt(self.max_pixels / pixels)
+        elif pixels < self.min_pixels:
+            scale = math.sqrt(self.min_pixels / pixels)
+        columns, rows = (max(1, round(side * scale / cell)) for side in (width, height))
+        return columns * rows
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedTokens:
+    """The counter that needs neither a tokenizer nor a server."""
+
+    images: ImageTokens = ImageTokens()
+    images_known: bool = False
+    """Whether `images` holds the reader's own numbers."""
+
+    @property
+    def mode(self) -> str:
+        return "text estimated, images from model" if self.images_known else "estimated"
+
+    def text(self, text: str) -> int:
+        words = letters_beyond = marks = marks_beyond = 0
+        for word in _ASCII_WORD.finditer(text):
+            words += 1
+            letters_beyond += max(0, word.end() - word.start() - 5)
+        for run in _PUNCTUATION.finditer(text):
+            marks += 1
+            marks_beyond += max(0, run.end() - run.start() - 2)
+        return math.ceil(
+            _PER_WORD * words
+            + _PER_LETTER_BEYOND_FIVE * letters_beyond
+            + _PER_OTHER_LETTER * _count(_OTHER_LETTER, text)
+            + _PER_DIGIT * _count(_DIGIT, text)
+            + _PER_PUNCTUATION * marks
+            + _PER_MARK_BEYOND_TWO * marks_beyond
+            + _PER_SPACE * _count(_SPACE, text)
+        )
+
+    def image(self, path: Path) -> int:
+        with Image.open(path) as image:
+            return self.images.of_size(*image.size)
+
+
+def _count(pattern: re.Pattern[str], text: str) -> int:
+    return sum(1 for _ in pattern.finditer(text))
