@@ -1,0 +1,98 @@
+"""What the store knows of a trajectory without reading it: the record in parts/entry.json."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from .images import Image
+from .model import Convention, Trajectory
+
+ENTRY_FILE = "parts/entry.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Screenshot:
+    """A state's original screenshot, for the reader."""
+
+    path: Path
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A trajectory in the store. `digest` is the sha256 (hex) of its trajectory.json."""
+
+    slug: str
+    id: str
+    digest: str
+    domain: str
+    goal: str
+    start_url: str
+    outcome: str | None
+    states: int
+    convention: Convention
+    size: int  # bytes of all files but the entry's own
+    path: Path
+    images: Mapping[int, Image]
+
+    def state_path(self, index: int) -> Path:
+        """The text of a state."""
+        return self.path / "states" / f"{index:04d}.txt"
+
+    def screenshot(self, index: int) -> Screenshot | None:
+        """The original screenshot of a state, None where there is none."""
+        image = self.images.get(index)
+        if image is None:
+            return None
+        return Screenshot(self.path / "screenshots" / f"{index:04d}.{image.extension}", image.sha256)
+
+
+def entry_record(
+    trajectory: Trajectory, digest: str, convention: Convention, images: Mapping[int, Image], size: int
+) -> bytes:
+    """The text of parts/entry.json; `size` is that of all other files of the folder, in bytes."""
+    record = {
+        "size": size,
+        "id": trajectory.id,
+        "digest": digest,
+        "domain": trajectory.domain,
+        "goal": trajectory.goal,
+        "start_url": trajectory.start_url,
+        "outcome": trajectory.outcome,
+        "states": len(trajectory.states),
+        "convention": convention,
+        "images": {str(i): [image.sha256, image.extension, image.agent] for i, image in images.items()},
+    }
+    return orjson.dumps(record)
+
+
+def read_entry(path: Path) -> Entry:
+    """The entry of the trajectory folder `path`. Raises OSError or ValueError where it is damaged."""
+    with open(path / ENTRY_FILE, "rb") as file:  # noqa: PTH123 - a view reads five hundred of them
+        record = orjson.loads(file.read())
+    images = {int(i): Image(*image) for i, image in record.pop("images").items()}
+    convention = Convention(record.pop("convention"))
+    return Entry(slug=path.name, path=path, images=images, convention=convention, **record)
+
+
+def folder_size(path: Path) -> int:
+    """The bytes of all files of a trajectory folder, the entry's own left out."""
+    total = 0
+    for folder in (path, path / "states", path / "screenshots", path / "parts"):
+        with os.scandir(folder) as found:
+            total += sum(one.stat().st_size for one in found if one.is_file())
+    try:
+        return total - (path / ENTRY_FILE).stat().st_size
+    except FileNotFoundError:
+        return total
+
+
+def is_intact(path: Path) -> bool:
+    """Whether the folder's files are as long as they were written; a crash of the machine can leave them shorter."""
+    try:
+        return read_entry(path).size == folder_size(path)
+    except (OSError, ValueError, TypeError, KeyError):
+        return False

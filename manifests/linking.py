@@ -1,0 +1,43 @@
+"""Many names for one file, where the file system allows it."""
+
+import errno
+import os
+
+from .files import copy_file
+
+# What the kernel says where two names cannot share one file: other disk, other owner, too many names.
+_NO_LINK = frozenset({errno.EXDEV, errno.EMLINK, errno.EPERM, errno.EACCES, errno.EOPNOTSUPP, errno.ENOSYS})
+
+
+class Linker:
+    """Gives files a further name; copies a file that cannot have one, once, and links to that copy from then on.
+
+    `copied` counts the bytes of the copies. One linker serves one tree, so that a copy stays as long as its names.
+    """
+
+    def __init__(self) -> None:
+        self.copied = 0
+        self._copies: dict[tuple[int, int], str] = {}
+
+    def link(self, source: str, target: str) -> None:
+        """Make the new path `target` the same file as `source`."""
+        if not self._linked(source, target):
+            self._copy(source, target)
+
+    def _copy(self, source: str, target: str) -> None:
+        found = os.stat(source)  # noqa: PTH116
+        key = (found.st_dev, found.st_ino)
+        if key in self._copies and self._linked(self._copies[key], target):
+            return
+        copy_file(source, target)
+        self.copied += found.st_size
+        self._copies[key] = target
+
+    def _linked(self, source: str, target: str) -> bool:
+        try:
+            os.link(source, target)
+        except OSError as error:
+            if error.errno not in _NO_LINK:
+                raise
+            return False
+        return True
