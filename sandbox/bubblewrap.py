@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ WORKSPACE = "/workspace"
 INIT_INSIDE = "/run/init.py"
 PATH_INSIDE = "/usr/local/bin:/usr/bin:/bin"
 STOP_SECONDS = 2.0
+TRYOUT_SECONDS = 30.0
 # bwrap itself cannot run as the limited process, so a shell enters the groups first.
 ENTER_GROUPS = 'while [ "$1" != -- ]; do echo $$ >"$1" || exit 125; shift; done; shift; exec "$@"'
 SYSTEM_FOLDERS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -95,6 +97,7 @@ class BubblewrapSandbox:
         if groups is not None:
             groups.reap()
         self._host = _Host(program, options, _find_interpreter(), groups, lends)
+        self._try_out()
 
     @property
     def capabilities(self) -> frozenset[Capability]:
@@ -121,6 +124,14 @@ class BubblewrapSandbox:
         return SupervisedSandbox(
             spec, _BubblewrapCage(self._host, spec, self._arguments(spec), points, group)
         )
+
+    def _try_out(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            running = self.start(SandboxSpec(Path(folder), Limits(wall_seconds=TRYOUT_SECONDS)))
+            result = running.exec([self.python, "-I", "-c", "pass"]).result()
+            running.collect()
+        if result.exit_code != 0:
+            raise SandboxError(f"a first sandbox did not run a command: {result}")
 
     def _arguments(self, spec: SandboxSpec) -> list[str]:
         """Everything bwrap is told but the descriptors; the order is that of the mounts."""
