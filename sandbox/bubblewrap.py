@@ -163,7 +163,7 @@ class BubblewrapSandbox:
         for mount in spec.mounts:
             target = self.locate(spec.workspace, mount)
             arguments += [*_parents(target), "--ro-bind", str(mount.source.absolute()), target]
-        return [*arguments, "--chdir", WORKSPACE]
+        return arguments
 
     def _identity(self) -> list[str]:
         """Namespaces, user and capabilities; init itself gives up being root where the caller is."""

@@ -44,7 +44,7 @@ def choose(name: str, docker: Callable[[], Sandbox], *, allow_no_isolation: bool
         return Choice(makers[name]())
     if name != "auto":
         raise SandboxError(f"there is no sandbox {name!r}", mend=f"use one of {', '.join(NAMES)}")
-    passed_over = []
+    passed_over: list[str] = []
     for candidate, make in makers.items():
         try:
             return Choice(make(), tuple(passed_over))
