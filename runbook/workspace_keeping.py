@@ -7,22 +7,18 @@ import errno
 import os
 import stat
 import subprocess
-from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
-_MAX_DEPTH = 40
-_MAX_ENTRIES = 20_000
+from runbook.untrusted_tree import Found, Notes, walk
+
 _MAX_FILE_BYTES = 256 * 1024 * 1024
 _MAX_BYTES = 512 * 1024 * 1024
-_MAX_NOTES = 50
 _PIECE = 1024 * 1024
 
 
 def keep(source: Path, target: Path) -> list[str]:
     """Move `source` to `target`; what could not be kept is said in the returned notes."""
-    notes = _Notes()
+    notes = Notes()
     try:
         source.chmod(0o755)  # a folder that its owner may not write cannot be moved
         source.rename(target)
@@ -35,7 +31,7 @@ def keep(source: Path, target: Path) -> list[str]:
         if os.path.lexists(source):
             notes.add(f"workspace could not be removed from {source}")
     else:
-        _remove_specials(target, notes)
+        _tidy(target, notes)
     return notes.lines
 
 
@@ -45,62 +41,12 @@ def discard(folder: Path) -> None:
     subprocess.run(["rm", "-rf", "--", str(folder)], check=False, capture_output=True)
 
 
-@dataclass(slots=True)
-class _Notes:
-    lines: list[str] = field(default_factory=list)
-
-    def add(self, note: str) -> None:
-        if len(self.lines) < _MAX_NOTES:
-            self.lines.append(note.encode("utf-8", "backslashreplace").decode())
-        elif len(self.lines) == _MAX_NOTES:
-            self.lines.append("further notes not listed")
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """One entry below the root of a walk, by its path relative to it."""
-
-    place: str
-    status: os.stat_result
-
-    @property
-    def kind(self) -> int:
-        return stat.S_IFMT(self.status.st_mode)
-
-
-def _walk(root: Path, notes: _Notes) -> Iterator[_Found]:
-    """All entries below `root`, the shallow ones first, up to the limits. Folders are made readable."""
-    folders = deque([("", 0)])
-    seen = 0
-    while folders:
-        folder, depth = folders.popleft()
-        try:
-            names = sorted(entry.name for entry in os.scandir(root / folder))
-        except OSError as error:
-            notes.add(f"{folder or '.'}: {error.strerror}")
-            continue
-        for name in names:
-            seen += 1
-            if seen > _MAX_ENTRIES:
-                notes.add(f"only the first {_MAX_ENTRIES:,} files and folders were looked at")
-                return
-            try:
-                found = _Found(os.path.join(folder, name), os.lstat(root / folder / name))  # noqa: PTH118
-                if found.kind == stat.S_IFDIR and found.status.st_mode & stat.S_IRWXU != stat.S_IRWXU:
-                    os.chmod(root / found.place, 0o755)  # noqa: PTH101
-            except OSError as error:
-                notes.add(f"{folder or '.'}/{name}: {error.strerror}")
-                continue
-            yield found
-            if found.kind == stat.S_IFDIR and depth < _MAX_DEPTH:
-                folders.append((found.place, depth + 1))
-            elif found.kind == stat.S_IFDIR:
-                notes.add(f"{found.place}: deeper than {_MAX_DEPTH} folders, not looked at")
-
-
-def _remove_specials(root: Path, notes: _Notes) -> None:
-    for found in _walk(root, notes):
-        if found.kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
+def _tidy(root: Path, notes: Notes) -> None:
+    """Take out what no tool that walks over a run should meet."""
+    for found in walk(root, notes):
+        if found.kind == stat.S_IFDIR and found.is_too_deep:
+            discard(root / found.place)
+        elif found.kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
             notes.add(f"{found.place}: neither file, folder nor link; removed")
             try:
                 (root / found.place).unlink()
@@ -108,21 +54,21 @@ def _remove_specials(root: Path, notes: _Notes) -> None:
                 notes.add(f"{found.place}: {error.strerror}")
 
 
-def _copy_tree(source: Path, target: Path, notes: _Notes) -> None:
+def _copy_tree(source: Path, target: Path, notes: Notes) -> None:
     room = _MAX_BYTES
     try:
         target.mkdir()
     except OSError as error:
         notes.add(f"workspace not kept: {error.strerror}")
         return
-    for found in _walk(source, notes):
+    for found in walk(source, notes):
         try:
             room -= _copy(found, source, target, room)
         except OSError as error:
             notes.add(f"{found.place}: {error.strerror or error}")
 
 
-def _copy(found: _Found, source: Path, target: Path, room: int) -> int:
+def _copy(found: Found, source: Path, target: Path, room: int) -> int:
     """Copy one entry; the bytes it took. Raises OSError where it is not copied."""
     place = target / found.place
     if found.kind == stat.S_IFDIR:

@@ -248,6 +248,7 @@ def test_no_tree_is_too_deep_or_too_oddly_named(kept: Callable[..., Any]) -> Non
     folder, notes = kept(act)
     assert (folder / os.fsdecode(b"caf\xe9 \n\x1b[2J")).read_text() == "odd"
     assert any("deeper than" in note for note in notes)
+    assert max(len(path.relative_to(folder).parts) for path in folder.rglob("*")) < 50
 
 
 def test_what_is_too_large_to_copy_is_left_out(create: Create, far: None, tmp_path: Path) -> None:
