@@ -1,0 +1,75 @@
+"""One haystack as a folder: exactly what a question may see."""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .entry import Entry
+from .files import make_folder, seal_folder, write_new
+from .linking import Linker
+from .orientation import orientation
+from .summaries import CONCISE_TITLE, FULL_TITLE
+from .tables import STATES_HEADER, TRAJECTORIES_HEADER, trajectory_row
+
+_FOLDER_BYTES = 4096  # what a folder takes on disk, about
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a finished view has: the sizes of its own files (bytes by name), and what its tree of links takes."""
+
+    sizes: dict[str, int]
+    tree: int
+
+
+def build_view(folder: Path, entries: Sequence[Entry], *, summaries: bool) -> Built:
+    """Make the view of `entries`, in order of slug, in the new folder `folder`."""
+    top = make_folder(os.fspath(folder))
+    tree = _link_trajectories(folder, top, entries)
+    files = {
+        "MANIFEST.md": orientation(entries),
+        "trajectories.tsv": _trajectories_table(entries),
+        "states.tsv": _joined(STATES_HEADER.encode(), entries, "states.tsv"),
+    }
+    if summaries:
+        files["SUMMARY_CONCISE.md"] = _joined(CONCISE_TITLE, entries, "summary_concise.md")
+        files["SUMMARY_FULL.md"] = _joined(FULL_TITLE, entries, "summary_full.md")
+    for name, data in files.items():
+        write_new(name, data, top)
+    seal_folder(top)
+    return Built({name: len(data) for name, data in files.items()}, tree)
+
+
+def _link_trajectories(folder: Path, top: int, entries: Sequence[Entry]) -> int:
+    parent = make_folder("trajectories", top)
+    linker = Linker()
+    for entry in entries:
+        own = make_folder(entry.slug, parent)
+        source, target = os.fspath(entry.path), f"{folder}/trajectories/{entry.slug}"
+        linker.link(f"{source}/about.txt", f"{target}/about.txt")
+        for index in range(entry.states):
+            linker.link(f"{source}/states/{index:04d}.txt", f"{target}/{index:04d}.txt")
+        for index, image in entry.images.items():
+            name, extension = f"{index:04d}.{image.extension}", image.extension
+            if image.agent:
+                name, extension = f"{index:04d}.agent.{image.agent}", image.agent
+            linker.link(f"{source}/screenshots/{name}", f"{target}/{index:04d}.{extension}")
+        seal_folder(own)
+    seal_folder(parent)
+    return linker.copied + _FOLDER_BYTES * (len(entries) + 1)
+
+
+def _trajectories_table(entries: Iterable[Entry]) -> bytes:
+    rows = (
+        trajectory_row(e.slug, e.id, e.states, e.outcome, e.convention, e.start_url, e.goal) for e in entries
+    )
+    return (TRAJECTORIES_HEADER + "".join(rows)).encode()
+
+
+def _joined(title: bytes, entries: Iterable[Entry], part: str) -> bytes:
+    pieces = [title]
+    for entry in entries:
+        with open(f"{entry.path}/parts/{part}", "rb") as file:  # noqa: PTH123 - hundreds of them in a view
+            pieces.append(file.read())
+    return b"".join(pieces)

@@ -1,0 +1,78 @@
+"""Grouping recordings by where they happened and by what was wanted, from nothing but start url and goal."""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from .entry import Entry
+from .tables import one_line
+
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|#?\d[\d.,:/-]*")
+_WORD = re.compile(r"[^\W_][\w'’-]*")
+_DEPTHS = (6, 4, 3, 2, 1)  # words of a goal that a workflow's recordings share
+_SMALLEST = 3  # recordings that make a workflow
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """Recordings whose goals begin alike. `label` is that beginning, "" for what is like nothing else."""
+
+    label: str
+    entries: tuple[Entry, ...]
+
+
+def site_of(entry: Entry) -> str:
+    """The host a recording starts at; for what has none its scheme and path, or its domain."""
+    try:
+        parts = urlsplit(entry.start_url)
+        if parts.hostname:
+            return parts.netloc.rpartition("@")[2]
+    except ValueError:  # such as an unbalanced bracket
+        pass
+    start = one_line(entry.start_url, 60)
+    if start and start != "about:blank":
+        return start
+    return one_line(entry.domain, 60) or "no start url"
+
+
+def by_site(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
+    """The recordings by site, the most recorded first."""
+    sites: defaultdict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        sites[site_of(entry)].append(entry)
+    return sorted(sites.items(), key=lambda site: (-len(site[1]), site[0]))
+
+
+def workflows(entries: Sequence[Entry]) -> list[Workflow]:
+    """The recordings of one site by workflow, the largest first, the unlike ones last."""
+    left = {entry.slug: (entry, _words(entry.goal)) for entry in entries}
+    found: list[Workflow] = []
+    for depth in _DEPTHS:
+        groups: defaultdict[tuple[str, ...], list[Entry]] = defaultdict(list)
+        for entry, words in left.values():
+            if len(words) >= depth:
+                groups[words[:depth]].append(entry)
+        for words, members in groups.items():
+            if len(members) >= _SMALLEST:
+                found.append(Workflow(" ".join(words), tuple(members)))
+                for entry in members:
+                    del left[entry.slug]
+    found.sort(key=lambda workflow: (-len(workflow.entries), workflow.label))
+    if left:
+        found.append(Workflow("", tuple(entry for entry, _ in left.values())))
+    return found
+
+
+def by_goal(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
+    """The recordings by goal, so that several runs of one task stand together; goals in order."""
+    goals: defaultdict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        goals[entry.goal].append(entry)
+    return sorted(goals.items())
+
+
+def _words(goal: str) -> tuple[str, ...]:
+    plain = _QUOTED.sub(" … ", goal[:400].lower())
+    return tuple(_WORD.findall(plain)[: _DEPTHS[0]])
