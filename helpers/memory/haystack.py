@@ -26,7 +26,7 @@ class Workspace:
     """Paths of one attempt's workspace, and the haystack's trajectories by id, slug or prefix."""
 
     def __init__(self, root: str) -> None:
-        self.root = os.path.abspath(root)
+        self.root = os.path.realpath(root)
         self.haystack = os.path.join(self.root, "haystack")
         self.trajectories = os.path.join(self.haystack, "trajectories")
         self._rows: list[Row] | None = None
@@ -47,11 +47,21 @@ class Workspace:
         Raises:
             HelperError: nothing or several are named so; the text holds the nearest.
         """
-        if is_slug(name) and os.path.isdir(os.path.join(self.trajectories, name)):
-            return name
-        rows = self.rows()
+        found = self.lookup(name)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            listed = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
+            raise HelperError(f"{quote(name)} fits {len(found)} trajectories: {listed}")
         if not name:
-            raise HelperError(f"the trajectory id is empty; for example {_examples(rows)}")
+            raise HelperError(f"the trajectory id is empty; for example {_examples(self.rows())}")
+        raise HelperError(f"no trajectory {quote(name)}; nearest: {_nearest(name, self.rows())}")
+
+    def lookup(self, name: str) -> list[str]:
+        """The slugs of all trajectories that the name could mean, by the strictest way that finds any."""
+        if is_slug(name) and os.path.isdir(os.path.join(self.trajectories, name)):
+            return [name]
+        rows = self.rows()
         folded = name.casefold()
         ways = (
             lambda row: row.id == name,
@@ -64,12 +74,9 @@ class Workspace:
         )
         for way in ways:
             found = [row.slug for row in rows if way(row)]
-            if len(found) == 1:
-                return found[0]
             if found:
-                listed = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
-                raise HelperError(f"{quote(name)} fits {len(found)} trajectories: {listed}")
-        raise HelperError(f"no trajectory {quote(name)}; nearest: {_nearest(name, rows)}")
+                return found
+        return []
 
     def about(self, slug: str) -> dict[str, str]:
         """The fields of a trajectory's about.txt: id, goal, start_url, outcome, states, action_convention.

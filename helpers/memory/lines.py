@@ -1,4 +1,4 @@
-"""Match the caller's pattern against lines, and show a line around its match."""
+"""Match the caller's pattern against lines, in Python."""
 
 from __future__ import annotations
 
@@ -14,24 +14,38 @@ if TYPE_CHECKING:
 WIDTH = 300  # characters of an excerpt
 
 
-def matcher(pattern: str, *, fixed: bool = False) -> Callable[[str], re.Match[str] | None]:
-    """A search function for one line; case is ignored unless the pattern has an upper-case letter.
+def matcher(pattern: str) -> Callable[[str], re.Match[str] | None]:
+    """A search function for one line; case is ignored unless the pattern asks for upper case.
 
     Raises:
         HelperError: the pattern is empty or no regular expression.
     """
     if not pattern:
         raise HelperError("the pattern is empty")
-    flags = 0 if has_upper(pattern) else re.IGNORECASE
+    return compiled(pattern, fixed=False, any_case=any_case(pattern))
+
+
+def compiled(pattern: str, *, fixed: bool, any_case: bool) -> Callable[[str], re.Match[str] | None]:
+    """A search function for one line.
+
+    Raises:
+        HelperError: the pattern is no regular expression.
+    """
     try:
-        return re.compile(re.escape(pattern) if fixed else pattern, flags).search
+        return re.compile(re.escape(pattern) if fixed else pattern, re.IGNORECASE if any_case else 0).search
     except (re.error, OverflowError, RecursionError) as error:
-        raise HelperError(f"{quote(pattern)} is no regular expression: {error}") from None
+        mend = "escape its special characters, or use memory grep --fixed"
+        raise HelperError(f"{quote(pattern)} is no regular expression: {error}; {mend}") from None
 
 
-def has_upper(pattern: str) -> bool:
-    r"""Whether a pattern asks for upper case, escapes such as \S and \W aside."""
-    return re.sub(r"\\.", "", pattern) != re.sub(r"\\.", "", pattern).lower()
+def any_case(pattern: str) -> bool:
+    r"""Whether case is ignored: the pattern has no upper-case letter, escapes such as \S aside."""
+    escaped = False
+    for letter in pattern:
+        if letter.isupper() and not escaped:
+            return False
+        escaped = letter == "\\" and not escaped
+    return True
 
 
 def excerpt(line: str, match: re.Match[str] | None, width: int = WIDTH) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .arguments import TEXT, Arguments, Verb, whole
 from .failure import FOUND, NOTHING_FOUND, HelperError
-from .haystack import StateText, Workspace, plain, read_state
+from .haystack import StateText, Workspace, compact, plain, read_state
 from .page import LONG_LINE, Page, clip
 
 CONTEXT_LINES = 2
@@ -33,7 +33,7 @@ def state(arguments: Arguments, workspace: Workspace, page: Page) -> int:
 def one_state(arguments: Arguments, workspace: Workspace) -> tuple[str, str]:
     """The slug and the state number as text from the words `ID N` or `ID:N`."""
     name, where = arguments.word(0), arguments.word(1)
-    if not where:
+    if len(arguments.words) == 1:
         name, _, where = name.rpartition(":")
         if not name:
             raise HelperError("which state? Give ID and N")
@@ -90,17 +90,10 @@ def _find(pattern: str, text: StateText, slug: str, index: int, page: Page) -> i
 
 def span(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     """Several states: the first in full, of each later one what the state before it did not show."""
-    words = list(arguments.words)
-    if len(words) == 3:
-        words = [words[0], f"{words[1]}-{words[2]}"]
-    if len(words) == 1:
-        name, _, where = words[0].partition(":")
-        words = [name, where]
-    slug = workspace.find(words[0])
-    indices = [index for first, last in workspace.ranges(slug, words[1]) for index in range(first, last + 1)]
-    page.line(
-        f"# {slug} states {words[1]} of 0-{workspace.states(slug) - 1}; after the first only what is new"
-    )
+    slug, ranges = _span_words(arguments.words, workspace)
+    indices = [index for first, last in ranges for index in range(first, last + 1)]
+    total = workspace.states(slug)
+    page.line(f"# {slug} states {compact(indices)} of 0-{total - 1}; after the first only what is new")
     before: set[str] = set()
     for done, index in enumerate(indices):
         text = read_state(workspace, slug, index)
@@ -115,6 +108,17 @@ def span(arguments: Arguments, workspace: Workspace, page: Page) -> int:
         before = known
     page.foot("whole states: memory state ID N")
     return FOUND
+
+
+def _span_words(words: list[str], workspace: Workspace) -> tuple[str, list[tuple[int, int]]]:
+    """The slug and the ranges meant by `ID A:B`, `ID A B` or `ID:A-B`."""
+    if len(words) == 1:
+        from .evidence import spans_from_text
+
+        spans = spans_from_text(words[0], workspace)
+        return spans[0].slug, [(span.start, span.end) for span in spans]
+    slug = workspace.find(words[0])
+    return slug, workspace.ranges(slug, "-".join(words[1:]))
 
 
 def _one_of_span(index: int, text: StateText, new: list[str], end: int, page: Page) -> bool:
@@ -137,8 +141,8 @@ def _one_of_span(index: int, text: StateText, new: list[str], end: int, page: Pa
 VERBS = {
     "state": Verb(
         "state ID N [--find RE] [--from LINE[:COLUMN]]",
-        "Print one state: url, action, thought, an empty line, then all it showed. --find prints the lines that\n"
-        "match a regular expression, with line numbers and two lines around each.",
+        "Print one state: url, action, thought, an empty line, then what it showed. --find prints the\n"
+        "lines that match a regular expression, with line numbers and two lines around each.",
         state,
         words=(1, 2),
         options={"find": TEXT, "from": TEXT},

@@ -1,0 +1,185 @@
+"""Find text: over all states, in one trajectory, or every place of one exact line."""
+
+from __future__ import annotations
+
+from .arguments import FLAG, NUMBER, TEXT, Arguments, Verb
+from .failure import FOUND, NOTHING_FOUND, HelperError
+from .haystack import Workspace, compact, plain
+from .page import LONG_LINE, Page, around, clip
+from .scanning import Hit, Pattern, hits, states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+COUNTED = 25  # trajectories in the list of counts
+QUOTED = 12  # trajectories with excerpts
+LOOKS = 48  # states read for excerpts
+LINES_PER_STATE = 50
+WIDTH = 240
+MATCH_LENGTH = 40  # what is kept in view right of where a match begins
+
+
+class Group:
+    """One distinct line (ids aside) of a trajectory and the states that show it."""
+
+    def __init__(self, first: Hit) -> None:
+        self.first = first
+        self.indices = [first.index]
+
+    def add(self, index: int) -> None:
+        """Note that this state shows it too."""
+        if self.indices[-1] != index:
+            self.indices.append(index)
+
+    def __str__(self) -> str:
+        start = self.first.column
+        text = around(self.first.text, start, min(len(self.first.text), start + MATCH_LENGTH), WIDTH).strip()
+        return f"{compact(self.indices)} (line {self.first.line}): {text}"
+
+
+def grep(arguments: Arguments, workspace: Workspace, page: Page) -> int:
+    """Counts per trajectory, most states first, then excerpts of the first of them."""
+    if arguments.has("in"):
+        return _match(arguments.text("in"), arguments, workspace, page)
+    pattern = _pattern(arguments.word(0), arguments)
+    found = states(workspace, pattern)
+    if not found:
+        page.foot(f"no state shows {pattern}; try a shorter word, -i, or memory search for related words")
+        return NOTHING_FOUND
+    order = sorted(found, key=lambda slug: (-len(found[slug]), slug))
+    first = arguments.number("from", 0)
+    if first >= len(order):
+        raise HelperError(f"--from must be from 0 to {len(order) - 1}")
+    total = sum(map(len, found.values()))
+    page.line(f"# {pattern}: {total} states in {len(order)} of {len(workspace.rows())} trajectories")
+    goals = {row.slug: row for row in workspace.rows()}
+    for slug in order[first : first + COUNTED]:
+        if page.room < page.limit // 2:
+            break
+        goal = clip(goals[slug].goal, 80) if slug in goals else ""
+        page.line(f"{len(found[slug])} {slug}: {clip(compact(found[slug]), 60)} | {goal}")
+    quoted = order[first : first + QUOTED]
+    shown = _excerpts({slug: found[slug] for slug in quoted}, pattern, workspace, page)
+    following = first + max(1, shown)
+    more = (
+        f"… {len(order) - following} more trajectories: --from {following}; "
+        if following < len(order)
+        else ""
+    )
+    page.foot(f"{more}all lines of one: memory match ID REGEX; read: memory state ID N")
+    return FOUND
+
+
+def match(arguments: Arguments, workspace: Workspace, page: Page) -> int:
+    """The distinct matching lines of one trajectory with the states that show them."""
+    return _match(arguments.word(0), arguments, workspace, page)
+
+
+def where(arguments: Arguments, workspace: Workspace, page: Page) -> int:
+    """Every state that shows a text, as compact ranges per trajectory."""
+    text = plain(arguments.word(0))
+    if "\n" in text:
+        raise HelperError("where takes one line; give its most telling line")
+    found = states(workspace, Pattern(text, fixed=True, any_case=False))
+    if not found:
+        page.foot("no state shows exactly this; memory grep takes a pattern and ignores case")
+        return NOTHING_FOUND
+    first = arguments.number("from", 0)
+    page.line(f"# {sum(map(len, found.values()))} states in {len(found)} trajectories")
+    for place, (slug, indices) in enumerate(found.items()):
+        if place >= first and not page.line(f"{slug}: {compact(indices)}"):
+            page.foot(f"… {len(found) - place} more trajectories: --from {place}")
+            return FOUND
+    return FOUND
+
+
+def _match(name: str, arguments: Arguments, workspace: Workspace, page: Page) -> int:
+    slug = workspace.find(name)
+    pattern = _pattern(arguments.words[-1], arguments)
+    total = workspace.states(slug)
+    found = hits(workspace, pattern, [(slug, index) for index in range(total)], LINES_PER_STATE)
+    groups = _groups(found)
+    first = arguments.number("from", 0)
+    if not groups:
+        page.foot(f"no line of {slug} (states 0-{total - 1}) matches {pattern}; memory grep looks everywhere")
+        return NOTHING_FOUND
+    indices = sorted({hit.index for hit in found})
+    page.line(f"# {slug}: {pattern} in {len(indices)} of {total} states ({clip(compact(indices), 200)})")
+    for place, group in enumerate(groups[first:], first):
+        if not page.line(str(group), LONG_LINE):
+            page.foot(f"… {len(groups) - place} more lines: --from {place}, or a narrower pattern")
+            return FOUND
+    page.foot(f"around a line: memory state {slug} N --find REGEX")
+    return FOUND
+
+
+def _pattern(text: str, arguments: Arguments) -> Pattern:
+    from .lines import any_case
+
+    return Pattern(
+        text, fixed=arguments.has("fixed"), any_case=arguments.has("ignore-case") or any_case(text)
+    )
+
+
+def _groups(found: Iterable[Hit]) -> list[Group]:
+    groups: dict[tuple[str, str], Group] = {}
+    for hit in found:
+        key = (hit.slug, plain(hit.text))
+        if key in groups:
+            groups[key].add(hit.index)
+        else:
+            groups[key] = Group(hit)
+    return list(groups.values())
+
+
+def _excerpts(found: dict[str, list[int]], pattern: Pattern, workspace: Workspace, page: Page) -> int:
+    """Some lines of each trajectory; how many trajectories were shown."""
+    each = max(2, LOOKS // len(found))
+    places = [(slug, index) for slug, indices in found.items() for index in indices[:each]]
+    by_slug: dict[str, list[Group]] = {slug: [] for slug in found}
+    for group in _groups(hits(workspace, pattern, places, LINES_PER_STATE)):
+        by_slug[group.first.slug].append(group)
+    page.line("")
+    for done, (slug, groups) in enumerate(by_slug.items()):
+        end = page.room - page.room // (len(found) - done)
+        if not page.line(slug):
+            return done
+        for place, group in enumerate(groups):
+            if place and (place >= each or page.room - WIDTH < end):
+                page.line(f"  … {len(groups) - place} more lines in states {compact(found[slug][:each])}")
+                break
+            if not page.line(f"  {group}"):
+                return done
+    return len(found)
+
+
+_PATTERN_OPTIONS = {"ignore-case": FLAG, "fixed": FLAG, "from": NUMBER}
+_PATTERN_SHORT = {"-i": "ignore-case", "-F": "fixed"}
+_CASE = "Case is ignored unless the pattern has an upper-case letter (-i: always); -F takes it as plain text."
+
+VERBS = {
+    "grep": Verb(
+        "grep REGEX [--in ID] [-i] [-F] [--from N]",
+        "Search all states: counts per trajectory, then excerpts; --in ID searches one trajectory.\n" + _CASE,
+        grep,
+        words=(1, 1),
+        options={"in": TEXT, **_PATTERN_OPTIONS},
+        short=_PATTERN_SHORT,
+    ),
+    "match": Verb(
+        "match ID REGEX [-i] [-F] [--from N]",
+        "Print the distinct matching lines of one trajectory, each with the states that show it.\n" + _CASE,
+        match,
+        words=(2, 2),
+        options=_PATTERN_OPTIONS,
+        short=_PATTERN_SHORT,
+    ),
+    "where": Verb(
+        "where TEXT [--from N]",
+        "List every state that shows exactly this text (one line, ids aside), as ranges per trajectory.",
+        where,
+        words=(1, 1),
+        options={"from": NUMBER},
+    ),
+}
