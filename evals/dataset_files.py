@@ -71,8 +71,8 @@ def read_rows(path: Path, digest: Digest) -> Iterator[Row]:
                         path, number, f"the line is longer than {MAX_ROW_BYTES // MIB} MiB", "split it"
                     )
                 digest.update(line)
-                text = line.removeprefix(_BOM) if number == 1 else line
-                if text.strip():
+                text = (line.removeprefix(_BOM) if number == 1 else line).strip()
+                if text:
                     yield Row(path, number, _row_object(path, number, text))
     except OSError as error:
         raise _unreadable(path, error) from error

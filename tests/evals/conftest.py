@@ -1,14 +1,21 @@
-"""Builders for evaluation tests: vectors, questions, and small data roots on disk."""
+"""Builders for evaluation tests: vectors, questions, data roots on disk, and a model that answers as told."""
 
+import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
+from evals.endpoint import EndpointConfig
 from evals.question import EvalQuestion
+from runbook.context import ImageItem
 
 
 @pytest.fixture(scope="session")
@@ -84,3 +91,143 @@ def root(tmp_path: Path) -> RootBuilder:
     folder = tmp_path / "root"
     folder.mkdir()
     return RootBuilder(folder)
+
+
+def completion(content: Any, **message: Any) -> dict[str, Any]:
+    """The body of a chat completion whose message has this content."""
+    return {
+        "id": "c1",
+        "object": "chat.completion",
+        "model": "scripted-1",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "stop",
+                "message": {"role": "assistant", "content": content} | message,
+            }
+        ],
+        "usage": {
+            "prompt_tokens": 100,
+            "completion_tokens": 20,
+            "total_tokens": 120,
+            "prompt_tokens_details": {"cached_tokens": 60},
+        },
+    }
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """One answer of the scripted model. `promised` bytes are announced; the rest of them never comes."""
+
+    body: bytes = b""
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    promised: int | None = None
+    seconds: float = 0.0
+
+
+class ScriptedModel(ThreadingHTTPServer):
+    """An OpenAI-compatible server that answers as told, in order; the last answer is repeated."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answers: list[Scripted] = []
+        self.requests: list[dict[str, Any]] = []
+        self.keys: list[str] = []
+        self.arrivals: list[float] = []
+        self.closing = threading.Event()
+        self._lock = threading.Lock()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def says(self, *contents: Any) -> None:
+        """Answer with completions of these contents."""
+        self.answers = [Scripted(json.dumps(completion(one)).encode()) for one in contents]
+
+    def answer_to(self, body: bytes, key: str) -> Scripted:
+        with self._lock:
+            self.arrivals.append(time.monotonic())
+            self.requests.append(json.loads(body))
+            self.keys.append(key)
+            return self.answers[min(len(self.requests), len(self.answers)) - 1]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ScriptedModel
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        answer = self.server.answer_to(body, self.headers.get("authorization", ""))
+        self.server.closing.wait(answer.seconds)
+        self.send_response(answer.status)
+        for name, value in ({"content-type": "application/json"} | answer.headers).items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(answer.promised or len(answer.body)))
+        self.end_headers()
+        self.wfile.write(answer.body)
+
+    def log_message(self, *arguments: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    server = ScriptedModel()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    yield server
+    server.closing.set()
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
+
+
+@pytest.fixture
+def answer() -> Callable[..., Scripted]:
+    """Builds one scripted answer; a body that is not bytes is sent as JSON."""
+
+    def build(body: Any = b"", status: int = 200, **more: Any) -> Scripted:
+        encoded = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return Scripted(encoded, status, **more)
+
+    return build
+
+
+@pytest.fixture
+def saying() -> Callable[..., dict[str, Any]]:
+    """Builds the body of a chat completion."""
+    return completion
+
+
+@pytest.fixture
+def config(model: ScriptedModel) -> Callable[..., EndpointConfig]:
+    """The scripted model's endpoint, with waits too short to notice."""
+
+    def build(**changed: Any) -> EndpointConfig:
+        values = {
+            "model": "scripted",
+            "base_url": model.url,
+            "api_key": "sk-test-key",
+            "timeout_seconds": 10,
+            "retry_seconds": 5,
+            "backoff_seconds": 0.01,
+        }
+        return EndpointConfig.model_validate(values | changed)
+
+    return build
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Callable[..., ImageItem]:
+    """A PNG on disk, as an item of a memory context."""
+
+    def build(name: str = "0000.png", size: tuple[int, int] = (64, 48)) -> ImageItem:
+        path = tmp_path / name
+        Image.new("RGB", size, "teal").save(path)
+        return ImageItem(path=str(path), sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+
+    return build
