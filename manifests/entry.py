@@ -7,7 +7,7 @@ from pathlib import Path
 
 import orjson
 
-from .images import Image
+from .images import Image, Small
 from .model import Convention, Trajectory
 
 ENTRY_FILE = "parts/entry.json"
@@ -64,7 +64,7 @@ def entry_record(
         "outcome": trajectory.outcome,
         "states": len(trajectory.states),
         "convention": convention,
-        "images": {str(i): [image.sha256, image.extension, image.agent] for i, image in images.items()},
+        "images": {str(i): _image_record(image) for i, image in images.items()},
     }
     return orjson.dumps(record)
 
@@ -73,7 +73,7 @@ def read_entry(path: Path) -> Entry:
     """The entry of the trajectory folder `path`. Raises OSError or ValueError where it is damaged."""
     with open(path / ENTRY_FILE, "rb") as file:  # noqa: PTH123 - a view reads five hundred of them
         record = orjson.loads(file.read())
-    images = {int(i): Image(*image) for i, image in record.pop("images").items()}
+    images = {int(i): _image(image) for i, image in record.pop("images").items()}
     convention = Convention(record.pop("convention"))
     return Entry(slug=path.name, path=path, images=images, convention=convention, **record)
 
@@ -96,3 +96,13 @@ def is_intact(path: Path) -> bool:
         return read_entry(path).size == folder_size(path)
     except (OSError, ValueError, TypeError, KeyError):
         return False
+
+
+def _image_record(image: Image) -> list[str]:
+    small = [image.agent.sha256, image.agent.extension] if image.agent else []
+    return [image.sha256, image.extension, *small]
+
+
+def _image(record: list[str]) -> Image:
+    sha256, extension, *small = record
+    return Image(sha256, extension, Small(*small) if small else None)

@@ -27,25 +27,33 @@ _EXTENSIONS = {"PNG": "png", "JPEG": "jpg", "WEBP": "webp", "GIF": "gif"}
 _FICLONE = 0x40049409  # ioctl: share the blocks of another file, copy on write
 
 
-class NotAnImage(ValueError):
+class NotAnImageError(ValueError):
     """Why a file cannot serve as a screenshot; part of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
-    """A verified picture of the store. `agent` is the extension of its small copy, None where none is needed."""
+class Small:
+    """A picture's copy for agents."""
 
     sha256: str
     extension: str
-    agent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A verified picture of the store. `agent` is its small copy, None where the original is small enough."""
+
+    sha256: str
+    extension: str
+    agent: Small | None
 
     @property
     def name(self) -> str:
         return f"{self.sha256}.{self.extension}"
 
     @property
-    def agent_name(self) -> str | None:
-        return f"{self.sha256}.agent.{self.agent}" if self.agent else None
+    def agent_name(self) -> str:
+        return f"{self.sha256}.agent.{self.agent.extension}" if self.agent else ""
 
 
 class ImageStore:
@@ -54,13 +62,13 @@ class ImageStore:
     def __init__(self, folder: Path, temporary: Callable[[], Path]) -> None:
         self._folder = folder
         self._temporary = temporary
-        self._known: dict[tuple[int, int, int, int], Image | NotAnImage] = {}
+        self._known: dict[tuple[int, int, int, int], Image | NotAnImageError] = {}
         self._can_clone = True
 
     def add(self, path: str) -> Image:
         """The picture in the regular file `path` (its last part is never followed as a link).
 
-        Raises NotAnImage for what cannot be shown to a model, OSError for what cannot be read or written.
+        Raises NotAnImageError for what cannot be shown to a model, OSError for what cannot be read or written.
         """
         found = os.lstat(path)
         key = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
@@ -68,16 +76,16 @@ class ImageStore:
         if known is None:
             known = self._read(path)
             self._known[key] = known
-        if isinstance(known, NotAnImage):
+        if isinstance(known, NotAnImageError):
             raise known
         return known
 
-    def _read(self, path: str) -> Image | NotAnImage:
+    def _read(self, path: str) -> Image | NotAnImageError:
         source = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             size = os.fstat(source).st_size
             if size > MAX_BYTES:
-                return NotAnImage(f"is larger than {MAX_BYTES >> 20} MiB")
+                return NotAnImageError(f"is larger than {MAX_BYTES >> 20} MiB")
             with open(source, "rb", closefd=False) as file:
                 data = file.read(MAX_BYTES + 1)
             digest = hashlib.sha256(data).hexdigest()
@@ -86,10 +94,11 @@ class ImageStore:
                 return known
             try:
                 extension, small = verified(data)
-            except NotAnImage as error:
+            except NotAnImageError as error:
                 return error
-            image = Image(digest, extension, small[0] if small else None)
-            if small and image.agent_name:
+            image = Image(digest, extension, None)
+            if small:
+                image = Image(digest, extension, Small(hashlib.sha256(small[1]).hexdigest(), small[0]))
                 self._put(image.agent_name, small[1], None)
             # The original comes last: where it is, its small copy is too.
             self._put(image.name, data, source)
@@ -100,8 +109,14 @@ class ImageStore:
     def _stored(self, digest: str) -> Image | None:
         for extension in _EXTENSIONS.values():
             if (self._folder / f"{digest}.{extension}").exists():
-                small = (e for e in _EXTENSIONS.values() if (self._folder / f"{digest}.agent.{e}").exists())
-                return Image(digest, extension, next(small, None))
+                return Image(digest, extension, self._stored_small(digest))
+        return None
+
+    def _stored_small(self, digest: str) -> Small | None:
+        for extension in _EXTENSIONS.values():
+            path = self._folder / f"{digest}.agent.{extension}"
+            if path.exists():
+                return Small(hashlib.sha256(path.read_bytes()).hexdigest(), extension)
         return None
 
     def _put(self, name: str, data: bytes, source: int | None) -> None:
@@ -133,27 +148,32 @@ class ImageStore:
 
 
 def verified(data: bytes) -> tuple[str, tuple[str, bytes] | None]:
-    """The extension of a picture and, where a side is over AGENT_SIDE, (extension, bytes) of its small copy."""
+    """The extension of a picture and, where a side is over AGENT_SIDE, its small copy's (extension, bytes)."""
     from PIL import Image as Pillow
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Pillow.DecompressionBombWarning)
             with Pillow.open(io.BytesIO(data), formats=tuple(_EXTENSIONS)) as image:
-                width, height = image.size
-                if width * height > MAX_PIXELS:
-                    raise NotAnImage(f"claims {width} x {height} pixels, over the limit of {MAX_PIXELS:,}")
-                extension = _EXTENSIONS[image.format or ""]
-                large = max(width, height) > AGENT_SIDE
-                if image.format == "PNG" and not large:
-                    image.verify()  # checks the sums of every chunk, without decoding
-                else:
-                    image.load()
-                return extension, _small(image) if large else None
-    except NotAnImage:
+                return _checked(image)
+    except NotAnImageError:
         raise
     except Exception as error:  # Pillow's decoders raise whatever the broken bytes led them to
-        raise NotAnImage("is not an intact PNG, JPEG, WebP or GIF image") from error
+        raise NotAnImageError("is not an intact PNG, JPEG, WebP or GIF image") from error
+
+
+def _checked(image: "PillowImage") -> tuple[str, tuple[str, bytes] | None]:
+    width, height = image.size
+    if width * height > MAX_PIXELS:
+        raise NotAnImageError(f"claims {width} x {height} pixels, over the limit of {MAX_PIXELS:,}")
+    extension = _EXTENSIONS[image.format or ""]
+    if max(width, height) > AGENT_SIDE:
+        return extension, _small(image)
+    if image.format == "PNG":
+        image.verify()  # checks the sums of every chunk, without decoding
+    else:
+        image.load()
+    return extension, None
 
 
 def _small(image: "PillowImage") -> tuple[str, bytes]:

@@ -57,7 +57,11 @@ def import_lme_v2(
     Raises DataError, with file and line, for data that cannot be used, and StoreError where the store cannot be
     written; what was imported by then stays, and the same call continues.
     """
-    return _Run(data_root, store, processes, progress or (lambda done, total: None)).run(only)
+    return _Run(data_root, store, processes, progress or _silent).run(only)
+
+
+def _silent(done: int, total: int) -> None:
+    """Progress for nobody."""
 
 
 class _Run:

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from .entry import entry_record, folder_size
 from .files import make_folder, seal_folder, write_new
 from .images import Image
 from .linking import Linker
-from .model import Convention, Trajectory
+from .model import Convention, State, Trajectory
 from .new_lines import new_lines
 from .slugs import slug_of
 from .state_files import about_file, annotated_actions, state_file
@@ -62,41 +62,71 @@ def canonical(trajectory: Trajectory, convention: Convention, images: Mapping[in
     return Canonical(trajectory, convention, images, record, digest, slug_of(trajectory.id, digest))
 
 
+def recorded(record: bytes, images: Mapping[int, Image]) -> Canonical:
+    """Read back the bytes of trajectory.json. Raises ValueError, TypeError or KeyError for what is none."""
+    raw = orjson.loads(record)
+    states = [
+        State(
+            index=state["state_index"],
+            step=state["step"],
+            url=state["url"],
+            action=state["action"] or "",
+            thought=state["thought"] or "",
+            text=state["accessibility_tree"],
+            screenshot=state["screenshot"],
+        )
+        for state in raw["states"]
+    ]
+    trajectory = Trajectory(raw["id"], raw["domain"], raw["goal"], raw["start_url"], raw["outcome"], states)
+    return canonical(trajectory, Convention(raw["action_convention"]), images)
+
+
+def texts(kept: Canonical) -> Iterator[tuple[str, str, bytes]]:
+    """Every text file that follows from the record, as (folder, name, content); the entry's own left out."""
+    trajectory, slug = kept.trajectory, kept.slug
+    actions = annotated_actions(trajectory, kept.convention)
+    yield "", "trajectory.json", kept.record
+    yield "", "about.txt", about_file(trajectory, kept.convention)
+    yield "", "new_lines", new_lines([state.text for state in trajectory.states])
+    for state in trajectory.states:
+        yield "states", f"{state.index:04d}.txt", state_file(state, actions[state.index])
+    yield "parts", "states.tsv", state_rows(slug, trajectory, actions)
+    yield "parts", "summary_concise.md", concise_piece(slug, trajectory)
+    yield "parts", "summary_full.md", full_piece(slug, trajectory, actions)
+
+
 def write_folder(folder: Path, kept: Canonical, images: Path) -> None:
     """Write the folder of a trajectory; `images` is where the store keeps its pictures."""
-    actions = annotated_actions(kept.trajectory, kept.convention)
     top = make_folder(os.fspath(folder))
-    write_new("trajectory.json", kept.record, top)
-    write_new("about.txt", about_file(kept.trajectory, kept.convention), top)
-    write_new("new_lines", new_lines([state.text for state in kept.trajectory.states]), top)
-    states = make_folder("states", top)
-    for state in kept.trajectory.states:
-        write_new(f"{state.index:04d}.txt", state_file(state, actions[state.index]), states)
-    seal_folder(states)
-    _write_screenshots(folder, top, kept.images, images)
-    parts = _write_parts(top, kept, actions)
-    record = entry_record(kept.trajectory, kept.digest, kept.convention, kept.images, folder_size(folder))
-    write_new("entry.json", record, parts)
-    seal_folder(parts)
-    seal_folder(top)
-
-
-def _write_screenshots(path: Path, top: int, images: Mapping[int, Image], store: Path) -> None:
-    folder = make_folder("screenshots", top)
+    folders = {"": top, **{name: make_folder(name, top) for name in ("states", "screenshots", "parts")}}
+    for place, name, content in texts(kept):
+        write_new(name, content, folders[place])
     linker = Linker()
+    for picture in pictures(kept.images):
+        linker.link(f"{images}/{picture.source}", f"{folder}/screenshots/{picture.name}")
+    record = entry_record(kept.trajectory, kept.digest, kept.convention, kept.images, folder_size(folder))
+    write_new("entry.json", record, folders["parts"])
+    for fd in reversed(folders.values()):
+        seal_folder(fd)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A file of a trajectory's screenshots: its name in the store's images and its name beside the states."""
+
+    source: str
+    name: str
+    sha256: str
+    small: bool
+
+
+def pictures(images: Mapping[int, Image]) -> Iterator[Picture]:
+    """Every picture of a trajectory."""
     for index, image in images.items():
-        linker.link(f"{store}/{image.name}", f"{path}/screenshots/{screenshot_name(index, image)}")
-        if image.agent_name:
-            linker.link(f"{store}/{image.agent_name}", f"{path}/screenshots/{index:04d}.agent.{image.agent}")
-    seal_folder(folder)
-
-
-def _write_parts(top: int, kept: Canonical, actions: list[str]) -> int:
-    parts = make_folder("parts", top)
-    write_new("states.tsv", state_rows(kept.slug, kept.trajectory, actions), parts)
-    write_new("summary_concise.md", concise_piece(kept.slug, kept.trajectory), parts)
-    write_new("summary_full.md", full_piece(kept.slug, kept.trajectory, actions), parts)
-    return parts
+        yield Picture(image.name, screenshot_name(index, image), image.sha256, small=False)
+        if image.agent:
+            name = f"{index:04d}.agent.{image.agent.extension}"
+            yield Picture(image.agent_name, name, image.agent.sha256, small=True)
 
 
 def screenshot_name(index: int, image: Image) -> str:

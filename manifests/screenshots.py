@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .errors import DataError
-from .images import Image, ImageStore, NotAnImage
+from .images import Image, ImageStore, NotAnImageError
 from .model import State, Trajectory
 
 
@@ -44,7 +44,7 @@ class ScreenshotFinder:
                 continue
             try:
                 found.images[state.index] = store.add(self._confined(path, at))
-            except NotAnImage as error:
+            except NotAnImageError as error:
                 found.warnings.append(f"{at}: {_shown(path)} {error}; the state is kept without screenshot")
             except PermissionError as error:
                 raise DataError(
@@ -102,9 +102,9 @@ class ScreenshotFinder:
         try:
             regular = stat.S_ISREG(os.lstat(real).st_mode)
         except FileNotFoundError:
-            raise NotAnImage("is a link to nothing") from None
+            raise NotAnImageError("is a link to nothing") from None
         if not regular:
-            raise NotAnImage("is not a regular file")
+            raise NotAnImageError("is not a regular file")
         return real
 
     def _inside(self, path: str) -> bool:

@@ -67,6 +67,10 @@ class Store:
         """Whether the trajectory is there."""
         return slug in self._entries or (is_slug(slug) and (self.trajectories / slug).is_dir())
 
+    def forget(self, slug: str) -> None:
+        """Read the trajectory anew when it is asked for next."""
+        self._entries.pop(slug, None)
+
     def intact(self, slug: str) -> bool:
         """Whether the trajectory's files have the sizes they were written with."""
         return is_slug(slug) and is_intact(self.trajectories / slug)

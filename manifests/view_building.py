@@ -53,7 +53,7 @@ def _link_trajectories(folder: Path, top: int, entries: Sequence[Entry]) -> int:
         for index, image in entry.images.items():
             name, extension = f"{index:04d}.{image.extension}", image.extension
             if image.agent:
-                name, extension = f"{index:04d}.agent.{image.agent}", image.agent
+                name, extension = f"{index:04d}.agent.{image.agent.extension}", image.agent.extension
             linker.link(f"{source}/screenshots/{name}", f"{target}/{index:04d}.{extension}")
         seal_folder(own)
     seal_folder(parent)

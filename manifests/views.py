@@ -57,6 +57,7 @@ class Views:
 
     def __init__(self, store: Store, root: Path | None = None, cap_bytes: int = CAP_BYTES) -> None:
         self.root = Path(os.path.abspath(root or store.root.parent / "views"))  # noqa: PTH100
+        self.incoming = self.root / "incoming"
         self.cap_bytes = cap_bytes
         self._store = store
 
@@ -115,7 +116,7 @@ class Views:
         try:
             if not try_lock(lock, exclusive=True):
                 return False
-            with Incoming(self.root / "incoming") as incoming:
+            with Incoming(self.incoming) as incoming:
                 aside = incoming.new_path()
                 try:
                     (self.root / name).rename(aside)
@@ -153,7 +154,7 @@ class Views:
                 os.close(lock)
 
     def _build(self, name: str, entries: list[Entry], lock: int, *, summaries: bool) -> None:
-        with Incoming(self.root / "incoming") as incoming:
+        with Incoming(self.incoming) as incoming:
             if (self.root / name).exists():
                 (self.root / name).rename(incoming.new_path())
             temporary = incoming.new_path()

@@ -1,0 +1,116 @@
+"""Keeping house: what a store and its views take, and removing what nobody needs."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .files import remove_tree, reporting
+from .incoming import abandoned, nobody_builds
+from .store import Store
+from .verification import Damage, repair, verify
+from .views import Views
+
+__all__ = ["Damage", "DiskUse", "Garbage", "collect_garbage", "disk_use", "repair", "verify"]
+
+
+@dataclass(frozen=True, slots=True)
+class DiskUse:
+    """Bytes on disk. Screenshots count once, in `images`; views without what they share with the store."""
+
+    trajectories: int
+    states: int
+    trajectory_bytes: int
+    image_bytes: int
+    views: dict[str, int]
+    cap_bytes: int
+    leftover_bytes: int
+
+
+@dataclass(slots=True)
+class Garbage:
+    """What was removed. `import_running` where images were left alone for that."""
+
+    leftovers: int = 0
+    images: int = 0
+    views: list[str] = field(default_factory=list)
+    freed_bytes: int = 0
+    import_running: bool = False
+
+
+def disk_use(store: Store, views: Views) -> DiskUse:
+    """How much the store and its views take."""
+    with reporting(f"cannot read the store {store.root}"):
+        entries = store.entries()
+        return DiskUse(
+            trajectories=len(entries),
+            states=sum(entry.states for entry in entries),
+            trajectory_bytes=sum(_text_bytes(entry.path) for entry in entries),
+            image_bytes=_tree_bytes(store.images),
+            views={name: views.size(name) for name in views.names()},
+            cap_bytes=views.cap_bytes,
+            leftover_bytes=sum(_tree_bytes(path) for path in _leftovers(store, views)),
+        )
+
+
+def collect_garbage(store: Store, views: Views, *, cap_bytes: int | None = None) -> Garbage:
+    """Remove what killed processes left, images that no trajectory has, and views over the cap.
+
+    Nothing that is in use is touched.
+    """
+    done = Garbage()
+    with reporting(f"cannot clean the store {store.root}"):
+        for path in _leftovers(store, views):
+            done.leftovers += 1
+            done.freed_bytes += _tree_bytes(path)
+            remove_tree(path)
+        _remove_images(store, done)
+        sizes = {name: views.size(name) for name in views.names()}
+        done.views = views.trim(cap_bytes)
+        done.freed_bytes += sum(sizes[name] for name in done.views)
+    return done
+
+
+def _remove_images(store: Store, done: Garbage) -> None:
+    """Remove images with no other name.
+
+    A trajectory that could not link to an image has a copy of its own, so it loses nothing either.
+    """
+    with nobody_builds(store.incoming) as alone:
+        if not alone:
+            done.import_running = True
+            return
+        names = {path: path.stat().st_nlink for path in sorted(store.images.iterdir())}
+        used = {_digest(path) for path, count in names.items() if count > 1}
+        # An original goes before its small copy: where an original is, its small copy must be too.
+        for path in sorted((path for path in names if _digest(path) not in used), key=_is_small):
+            done.images += 1
+            done.freed_bytes += path.stat().st_size
+            path.unlink()
+
+
+def _digest(image: Path) -> str:
+    return image.name.partition(".")[0]
+
+
+def _is_small(image: Path) -> bool:
+    return ".agent." in image.name
+
+
+def _leftovers(store: Store, views: Views) -> list[Path]:
+    return [*abandoned(store.incoming), *abandoned(views.incoming)]
+
+
+def _text_bytes(path: Path) -> int:
+    total = 0
+    for folder in (path, path / "states", path / "parts"):
+        with os.scandir(folder) as found:
+            total += sum(one.stat().st_size for one in found if one.is_file())
+    return total
+
+
+def _tree_bytes(path: Path) -> int:
+    return sum(
+        os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118
+        for folder, _, names in os.walk(path)
+        for name in names
+    )

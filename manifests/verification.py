@@ -1,0 +1,140 @@
+"""Does the store still hold what was put into it? Every byte of it follows from the digests in its names."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .entry import ENTRY_FILE, Entry, entry_record, read_entry
+from .errors import StoreError
+from .files import reporting
+from .incoming import Incoming
+from .materialise import Canonical, pictures, recorded, texts
+from .slugs import is_slug
+from .store import Store
+from .views import Views
+from .writer import discard
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A file that is not what it was. `slug` is its trajectory's, "" for an image."""
+
+    path: Path
+    problem: str
+    slug: str
+
+
+def verify(store: Store) -> list[Damage]:
+    """Read the whole store, and list every file that is missing, changed or does not belong there."""
+    with reporting(f"cannot read the store {store.root}"):
+        return _Verification(store).run()
+
+
+def repair(store: Store, views: Views, damages: list[Damage]) -> list[str]:
+    """Take damaged trajectories and images out, and the views that show them; the next import writes them anew.
+
+    Returns the slugs taken out. Raises StoreError where a view that shows one is in use.
+    """
+    slugs = sorted({damage.slug for damage in damages if damage.slug})
+    with reporting(f"cannot repair the store {store.root}"), Incoming(store.incoming) as incoming:
+        for name in views.names():
+            shows = any((views.root / name / "trajectories" / slug).exists() for slug in slugs)
+            if shows and not views.remove(name):
+                raise StoreError(
+                    f"the view {views.root / name} shows damaged files and is in use; end its user first"
+                )
+        for slug in slugs:
+            discard(store.trajectories / slug, incoming)
+            store.forget(slug)
+        for damage in damages:
+            if not damage.slug:
+                discard(damage.path, incoming)
+    return slugs
+
+
+class _Verification:
+    """One reading of a store. A file with many names is read once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._hashes: dict[tuple[int, int], str] = {}
+        self._small: dict[str, str] = {}  # agents' copies in images/ -> sha256, as trajectories tell
+
+    def run(self) -> list[Damage]:
+        found: list[Damage] = []
+        for path in sorted(self._store.trajectories.iterdir()):
+            found.extend(self._trajectory(path))
+        for path in sorted(self._store.images.iterdir()):
+            expected = self._small.get(path.name) if ".agent." in path.name else path.name.partition(".")[0]
+            if expected is not None and self._hash(path) != expected:
+                found.append(Damage(path, "does not match its digest", ""))
+        return found
+
+    def _trajectory(self, path: Path) -> Iterator[Damage]:
+        slug = path.name
+        if not is_slug(slug):
+            yield Damage(path, "does not belong into a store", "")
+            return
+        try:
+            entry = read_entry(path)
+        except (OSError, ValueError, TypeError, KeyError):
+            yield Damage(path / ENTRY_FILE, "is missing or damaged", slug)
+            return
+        kept = _kept(path, entry)
+        if kept is None:
+            yield Damage(path / "trajectory.json", "does not match its digest", slug)
+            return
+        expected = self._expected(kept, entry)
+        present = _files(path)
+        for name in sorted(expected.keys() | present):
+            if name not in present:
+                yield Damage(path / name, "is missing", slug)
+            elif name not in expected:
+                yield Damage(path / name, "does not belong into a store", slug)
+            elif self._hash(path / name) != expected[name]:
+                yield Damage(path / name, "was changed", slug)
+
+    def _expected(self, kept: Canonical, entry: Entry) -> dict[str, str]:
+        """Every file of the folder, by its path in it, with its sha256."""
+        expected = {f"{place}/{name}".lstrip("/"): _sha256(content) for place, name, content in texts(kept)}
+        for picture in pictures(entry.images):
+            expected[f"screenshots/{picture.name}"] = picture.sha256
+            if picture.small:
+                self._small[picture.source] = picture.sha256
+        record = entry_record(kept.trajectory, kept.digest, kept.convention, entry.images, entry.size)
+        expected[ENTRY_FILE] = _sha256(record)
+        return expected
+
+    def _hash(self, path: Path) -> str:
+        """The sha256 of a file, "" for what is no regular file."""
+        if path.is_symlink() or not path.is_file():
+            return ""
+        found = path.stat()
+        key = (found.st_dev, found.st_ino)
+        if found.st_nlink == 1 or key not in self._hashes:
+            with path.open("rb") as file:
+                self._hashes[key] = hashlib.file_digest(file, "sha256").hexdigest()
+        return self._hashes[key]
+
+
+def _kept(path: Path, entry: Entry) -> Canonical | None:
+    """The canonical trajectory, None where trajectory.json is not the one that the entry and the name tell."""
+    try:
+        kept = recorded((path / "trajectory.json").read_bytes(), entry.images)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return kept if (kept.digest, kept.slug) == (entry.digest, path.name) else None
+
+
+def _files(path: Path) -> set[str]:
+    found: set[str] = set()
+    for folder, _, names in os.walk(path):
+        place = os.path.relpath(folder, path)
+        found.update(name if place == "." else f"{place}/{name}" for name in names)
+    return found
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
