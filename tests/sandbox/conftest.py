@@ -1,11 +1,13 @@
 """Every back end behind one fixture, so that a claim about sandboxes is written once and tried on each.
 
 A test marked `@pytest.mark.claims(Capability.X, ...)` that takes `backend` (or `start`, `run`) is run on
-every back end of this machine. One that does not declare the capability is reported as "n/a" with both names; one
-that is missing is skipped with the reason, or fails where RUNBOOK_REQUIRE names it.
+every back end of this machine. One that does not declare the capability is reported as "n/a" with both
+names; one that is missing is skipped with the reason, or fails where RUNBOOK_REQUIRE names it.
 """
 
+import os
 import secrets
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -101,6 +103,27 @@ def backend(request: pytest.FixtureRequest) -> Sandbox:
     return made
 
 
+@pytest.fixture(scope="session")
+def _running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Sandbox], RunningSandbox]]:
+    made: dict[str, RunningSandbox] = {}
+
+    def running_on(backend: Sandbox) -> RunningSandbox:
+        if backend.name not in made:
+            workspace = tmp_path_factory.mktemp(backend.name)
+            made[backend.name] = backend.start(SandboxSpec(workspace, replace(LIMITS, wall_seconds=600)))
+        return made[backend.name]
+
+    yield running_on
+    for sandbox in made.values():
+        sandbox.collect()
+
+
+@pytest.fixture
+def running(backend: Sandbox, _running: Callable[[Sandbox], RunningSandbox]) -> RunningSandbox:
+    """A started sandbox that many tests share, for those that leave it as it was."""
+    return _running(backend)
+
+
 @dataclass
 class Place:
     """A workspace and a read-only haystack on the host, under a random neutral path."""
@@ -172,3 +195,43 @@ def run() -> Callable[..., Ran]:
 def limits() -> Limits:
     """The small limits that `start` uses unless told; vary them with dataclasses.replace."""
     return LIMITS
+
+
+@pytest.fixture
+def marker() -> str:
+    """A duration for `sleep` that no other process on this host has in its command line."""
+    return f"4000.{secrets.randbelow(10**12):012d}"
+
+
+def alive(marker: str) -> list[int]:
+    """Pids of this host, containers included, that carry the marker in their command line."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit() and int(process.name) != os.getpid():
+            try:
+                if marker.encode() in (process / "cmdline").read_bytes():
+                    found.append(int(process.name))
+            except OSError:
+                continue
+    return found
+
+
+@pytest.fixture
+def gone_within() -> Callable[[str, float], bool]:
+    """gone_within(marker, seconds): whether by then no process carries the marker any more."""
+
+    def wait(marker: str, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while alive(marker):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
+        return True
+
+    return wait
+
+
+@pytest.fixture
+def alive_now() -> Callable[[str], list[int]]:
+    """alive_now(marker): the pids that carry it."""
+    return alive
