@@ -84,7 +84,7 @@ def test_no_credit_is_not_waited_for(model, config, answer):
         (529, Outcome.PROVIDER_ERROR, True),
     ],
 )
-def test_a_status_says_whose_fault_it_was(model, config, answer, status, outcome, repeated):  # noqa: PLR0917
+def test_a_status_says_whose_fault_it_was(model, config, answer, status, outcome, repeated):
     model.answers = [answer({"error": {"message": "no"}}, status)]
     error = fails(Endpoint(config(retry_seconds=0.3), error=ReaderError))
     assert isinstance(error, ReaderError)
