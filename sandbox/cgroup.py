@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -40,6 +41,12 @@ class Group:
         """The files into which a process writes its pid to be limited, children included."""
         return tuple(folder / INNER / "cgroup.procs" for folder in self.folders)
 
+    def pids(self) -> list[int]:
+        """The processes in the group."""
+        with contextlib.suppress(OSError):
+            return [int(pid) for pid in self.entrances[0].read_text().split()]
+        return []
+
     def oom_kills(self) -> int:
         """How many processes the kernel killed for memory."""
         return sum(self.version.oom_kills(folder) for folder in self.folders)
@@ -57,6 +64,24 @@ class Group:
                 return False
             time.sleep(0.01)
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMount:
+    """One mounted hierarchy; `root` is the group that its mount point shows."""
+
+    folder: Path
+    root: str
+    version: int
+    options: frozenset[str]
+
+    def folder_of(self, group: str) -> Path:
+        """Where `group` is seen; the mount point itself where it is not below it."""
+        if self.root in ("/", group) or group.startswith(self.root + "/"):
+            folder = self.folder / group.removeprefix(self.root).strip("/")
+            if folder.is_dir():
+                return folder
+        return self.folder
 
 
 class Version(Protocol):
@@ -118,7 +143,9 @@ class Groups:
     @classmethod
     def find(cls) -> "Groups | None":
         """Find parents for all three controllers in which a group can really be made, or None."""
-        for candidate in (_find_version_two(), _find_version_one()):
+        own = own_groups(Path("/proc/self/cgroup").read_text())
+        mounts = group_mounts(Path("/proc/self/mountinfo").read_text())
+        for candidate in (find_version_two(own, mounts), find_version_one(own, mounts)):
             if candidate is not None:
                 try:
                     candidate.make(Limits(wall_seconds=1)).remove()
@@ -145,10 +172,10 @@ class Groups:
             raise SandboxError(f"cannot limit processes by {error.filename}: {error.strerror}") from error
         return group
 
-    def reap(self) -> int:
+    def reap(self, older_than: float = STALE_SECONDS) -> int:
         """Remove what sandboxes left behind in which nothing runs; returns of how many sandboxes."""
         removed = set()
-        oldest = time.time() - STALE_SECONDS
+        oldest = time.time() - older_than
         for parent in self.parents:
             for folder in parent.iterdir():
                 with contextlib.suppress(OSError):
@@ -169,30 +196,29 @@ def _remove(folder: Path) -> bool:
     return True
 
 
-def _find_version_one() -> Groups | None:
+def find_version_one(own: Mapping[str, str], mounts: Sequence[GroupMount]) -> Groups | None:
+    """Our own group of each controller."""
     parents: dict[Path, None] = {}
-    own = _own_groups()
     for controller in sorted(CONTROLLERS):
-        for mount, root, kind, options in _mounts():
-            if kind == "cgroup" and controller in options and controller in own:
-                parents[_below(mount, root, own[controller])] = None
+        for mount in mounts:
+            if mount.version == 1 and controller in mount.options and controller in own:
+                parents[mount.folder_of(own[controller])] = None
                 break
         else:
             return None
     return Groups(tuple(parents), VersionOne())
 
 
-def _find_version_two() -> Groups | None:
+def find_version_two(own: Mapping[str, str], mounts: Sequence[GroupMount]) -> Groups | None:
     """The nearest group above ours that hands the controllers to its children."""
-    own = _own_groups().get("")
-    for mount, root, kind, _ in _mounts():
-        if kind != "cgroup2" or own is None:
+    for mount in mounts:
+        if mount.version != 2 or "" not in own:
             continue
-        start = _below(mount, root, own)
+        start = mount.folder_of(own[""])
         for folder in (start, *start.parents):
             if _hands_down(folder):
                 return Groups((folder,), VersionTwo())
-            if folder == mount:
+            if folder == mount.folder:
                 break
     return None
 
@@ -208,36 +234,26 @@ def _hands_down(folder: Path) -> bool:
         return False
 
 
-def _own_groups() -> dict[str, str]:
-    """The path of our group by controller; the key "" is version 2."""
+def own_groups(text: str) -> dict[str, str]:
+    """The path of our group by controller, from /proc/self/cgroup; the key "" is version 2."""
     found = {}
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/cgroup").read_text().splitlines():
-            _, controllers, path = line.split(":", 2)
-            found.update(dict.fromkeys(controllers.split(","), path))
+    for line in text.splitlines():
+        _, controllers, path = line.split(":", 2)
+        found.update(dict.fromkeys(controllers.split(","), path))
     return found
 
 
-def _mounts() -> list[tuple[Path, str, str, set[str]]]:
-    """(mount point, root inside the hierarchy, type, options) of every control group mount."""
+def group_mounts(text: str) -> list[GroupMount]:
+    """The mounts of control groups, from /proc/self/mountinfo."""
     found = []
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/mountinfo").read_text().splitlines():
-            before, _, after = line.partition(" - ")
-            fields, (kind, _, options) = before.split(), after.split(" ", 2)
-            if kind in ("cgroup", "cgroup2"):
-                mount = _OCTAL.sub(lambda found: chr(int(found[1], 8)), fields[4])
-                found.append((Path(mount), fields[3], kind, set(options.split(","))))
+    for line in text.splitlines():
+        before, _, after = line.partition(" - ")
+        fields, (kind, _, options) = before.split(), after.split(" ", 2)
+        if kind in ("cgroup", "cgroup2"):
+            folder = _OCTAL.sub(lambda code: chr(int(code[1], 8)), fields[4])
+            version = 2 if kind == "cgroup2" else 1
+            found.append(GroupMount(Path(folder), fields[3], version, frozenset(options.split(","))))
     return found
-
-
-def _below(mount: Path, root: str, path: str) -> Path:
-    """Our group's folder; the mount point itself where the mount does not show our group."""
-    if root in ("/", path) or path.startswith(root + "/"):
-        folder = mount / path.removeprefix(root).strip("/")
-        if folder.is_dir():
-            return folder
-    return mount
 
 
 def _write(path: Path, value: object) -> None:

@@ -8,7 +8,7 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,7 +33,7 @@ class _Count:
     linked: set[tuple[int, int]] = field(default_factory=set)
 
     def add(self, status: os.stat_result) -> None:
-        if status.st_nlink > 1 and not stat.S_ISDIR(status.st_mode):
+        if status.st_nlink != 1 and not stat.S_ISDIR(status.st_mode):
             identity = (status.st_dev, status.st_ino)
             if identity in self.linked:
                 return
@@ -51,9 +51,10 @@ def occupied(status: os.stat_result) -> int:
     return status.st_blocks * BLOCK_BYTES or status.st_size
 
 
-def find_excess(folder: Path, max_bytes: int, max_files: int) -> str:
+def find_excess(folder: Path, max_bytes: int, max_files: int, pids: Iterable[int] = ()) -> str:
     """Say which limit the content of `folder` exceeds, "" if none.
 
+    Deleted files that one of the processes `pids` still holds open on that file system count too.
     Files, folders and links all count as files; a hard-linked file counts once. Counting ends at the first
     limit. A folder that cannot be read is made readable where we own it; one nested over 100 deep exceeds.
     """
@@ -61,7 +62,10 @@ def find_excess(folder: Path, max_bytes: int, max_files: int) -> str:
     with suppress(OSError):
         root = os.open(folder, _FOLDER)
         try:
-            _scan(root, os.fstat(root).st_dev, DEPTH_LIMIT, count)
+            device = os.fstat(root).st_dev
+            _scan(root, device, DEPTH_LIMIT, count)
+            for pid in pids:
+                _add_deleted(pid, device, count)
         finally:
             os.close(root)
     return count.exceeded
@@ -96,6 +100,20 @@ def _scan(folder: int, device: int, depth: int, count: _Count) -> None:
             return
 
 
+def _add_deleted(pid: int, device: int, count: _Count) -> None:
+    """Count the files that a process has open and nobody can find any more."""
+    with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as entries:
+        for entry in entries:
+            try:
+                status = entry.stat()
+            except OSError:
+                continue
+            if stat.S_ISREG(status.st_mode) and status.st_nlink == 0 and status.st_dev == device:
+                count.add(status)
+            if count.exceeded:
+                return
+
+
 def _open_folder(name: str, parent: int) -> int:
     try:
         return os.open(name, _FOLDER, dir_fd=parent)
@@ -118,16 +136,23 @@ def _make_readable(name: str, parent: int) -> None:
 class DiskWatch:
     """A thread that scans a folder every 100 ms, seldomer where a scan takes long.
 
-    `on_excess` is called once, from that thread, with what was exceeded.
+    `on_excess` is called once, from that thread, with what was exceeded. `pids` tells the processes that may
+    write there, on whose deleted files an eye is kept too.
     """
 
     def __init__(
-        self, folder: Path, max_bytes: int, max_files: int, on_excess: Callable[[str], None]
+        self,
+        folder: Path,
+        max_bytes: int,
+        max_files: int,
+        on_excess: Callable[[str], None],
+        pids: Callable[[], Iterable[int]] = tuple,
     ) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
         self._max_files = max_files
         self._on_excess = on_excess
+        self._pids = pids
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="disk-watch", daemon=True)
 
@@ -142,7 +167,7 @@ class DiskWatch:
 
     def excess(self) -> str:
         """Scan now: which limit is exceeded, "" if none."""
-        return find_excess(self._folder, self._max_bytes, self._max_files)
+        return find_excess(self._folder, self._max_bytes, self._max_files, self._pids())
 
     def _watch(self) -> None:
         pause = INTERVAL_SECONDS

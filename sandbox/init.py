@@ -1,6 +1,7 @@
 """PID 1 of a sandbox: reaps, holds the deadline by itself, and runs commands that the host asks for.
 
-    python3 -I -S init.py --seconds N [--file-bytes N] [--user UID:GID] [--serve FD] [-- ARGV...]
+    python3 -I -S init.py --seconds N [--file-bytes N] [--processes N] [--user UID:GID] [--serve FD]
+                          [-- ARGV...]
 
 It runs inside every back end with whatever Python is there, so this file stands alone: standard library,
 syntax of Python 3.8. It ends after N seconds on the monotonic clock (exit 124), at SIGTERM or SIGINT (exit
@@ -32,8 +33,7 @@ DEADLINE_EXIT = 124
 STOPPED_EXIT = 143
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER = 4, 24, 36
-KEYCTL_JOIN_SESSION_KEYRING = 1
-KEYCTL_CALL = {"x86_64": 250, "aarch64": 219}
+CAPABILITY_VERSION = 0x20080522
 # The kernel takes a command before it takes init, whose death would end the sandbox without a word.
 OOM_PREFERENCE = b"300"
 
@@ -45,6 +45,7 @@ class Options:
         self.seconds = 0.0
         self.serve = -1
         self.file_bytes = 0
+        self.processes = 0
         self.user = ""
         self.argv: list[str] = []
         rest = list(arguments)
@@ -59,6 +60,8 @@ class Options:
                 self.serve = int(rest.pop(0))
             elif name == "--user":
                 self.user = rest.pop(0)
+            elif name == "--processes":
+                self.processes = int(rest.pop(0))
             elif name == "--file-bytes":
                 self.file_bytes = int(rest.pop(0))
             else:
@@ -140,6 +143,8 @@ def settle(options: Options) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if options.file_bytes:
         resource.setrlimit(resource.RLIMIT_FSIZE, (options.file_bytes, options.file_bytes))
+    if options.processes:
+        resource.setrlimit(resource.RLIMIT_NPROC, (options.processes, options.processes))
     if options.user:
         uid, gid = map(int, options.user.split(":"))
         for capability in range(64):
@@ -147,14 +152,23 @@ def settle(options: Options) -> None:
         os.setgroups([])
         os.setresgid(gid, gid, gid)
         os.setresuid(uid, uid, uid)
+        clear_capabilities()
     if sys.platform != "linux":
         return
     call_libc("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0)
     if os.getpid() != 1:
         call_libc("prctl", PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    keyctl = KEYCTL_CALL.get(os.uname().machine)
-    if keyctl is not None:
-        call_libc("syscall", keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0)
+
+
+def clear_capabilities() -> None:
+    """Give up also the inheritable capabilities, which a change of user leaves."""
+    try:
+        import ctypes
+
+        header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
+        ctypes.CDLL(None).capset(header, (ctypes.c_uint32 * 6)())
+    except (ImportError, OSError, AttributeError):
+        pass
 
 
 def prefer_for_oom() -> None:

@@ -5,25 +5,26 @@ relative one becomes a link in the workspace and what it shows is compared befor
 """
 
 import os
+import secrets
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from signal import SIGKILL
 
 from sandbox.accounts import Account
 from sandbox.init import descendants, signal_all
 from sandbox.protocol import Capability, Collected, Mount, RunningSandbox, SandboxError, SandboxSpec
+from sandbox.snapshot import Snapshots
 from sandbox.supervised import INIT, SupervisedSandbox
 from sandbox.workspace import take_back
 
 STOP_SECONDS = 2.0
 VIOLATIONS_SHOWN = 20
-
-Snapshot = Mapping[str, tuple[int, int, int]]
+# In the environment of every command, so that its processes are known even without init.
+MARK = "SANDBOX_ID"
 
 
 class ProcessSandbox:
@@ -33,6 +34,9 @@ class ProcessSandbox:
     capabilities = frozenset(
         {Capability.EXEC, Capability.DEADLINE, Capability.COLLECT, Capability.DISK, Capability.SURVIVES_KILL}
     )
+
+    def __init__(self) -> None:
+        self._snapshots = Snapshots()
 
     @property
     def python(self) -> str:
@@ -44,38 +48,42 @@ class ProcessSandbox:
         return str(workspace.absolute() / mount.target)
 
     def start(self, spec: SandboxSpec) -> RunningSandbox:
-        return SupervisedSandbox(spec, _ProcessCage(spec))
+        return SupervisedSandbox(spec, _ProcessCage(spec, self._snapshots))
 
 
 class _ProcessCage:
     """Init as an ordinary process and subreaper, in a session of its own."""
 
-    def __init__(self, spec: SandboxSpec) -> None:
+    owner = None
+
+    def __init__(self, spec: SandboxSpec, snapshots: Snapshots) -> None:
         self._spec = spec
-        self.workdir = str(spec.workspace)
-        self._links = {
-            spec.workspace / mount.target: mount.source
-            for mount in spec.mounts
-            if not mount.target.startswith("/")
-        }
-        for link, source in self._links.items():
-            _make_link(link, source)
-        self._before = {source: take_snapshot(source) for source in self._links.values()}
-        self._scratch = Path(tempfile.mkdtemp(prefix="scratch-"))
-        home, temporary = self._scratch / "home", self._scratch / "tmp"
-        home.mkdir()
-        temporary.mkdir()
+        self._snapshots = snapshots
+        self.workdir = str(spec.workspace.absolute())
+        self._mark = secrets.token_hex(16)
+        self._init: int | None = None
+        self._links = _Links(spec)
+        try:
+            self._before = {source: snapshots.latest(source) for source in self._links.sources}
+            self._scratch = Path(tempfile.mkdtemp(prefix="scratch-"))
+        except OSError as error:
+            self._links.remove()
+            raise SandboxError(f"cannot make a scratch folder: {error}") from error
         self.env = {
             "PATH": os.environ.get("PATH", os.defpath),
-            "HOME": str(home),
-            "TMPDIR": str(temporary),
+            "HOME": self._make_scratch("home"),
+            "TMPDIR": self._make_scratch("tmp"),
             "LANG": "C.UTF-8",
+            MARK: self._mark,
         }
+
+    def pids(self) -> list[int]:
+        return sorted(descendants(self._init)) if self._init is not None else []
 
     def launch(self, control: int, seconds: float) -> subprocess.Popen[bytes]:
         argv = [sys.executable, "-I", "-S", str(INIT), "--seconds", str(seconds), "--serve", str(control)]
         argv += ["--file-bytes", str(self._spec.limits.file_bytes)]
-        return subprocess.Popen(
+        process = subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -85,53 +93,76 @@ class _ProcessCage:
             pass_fds=[control],
             start_new_session=True,
         )
+        self._init = process.pid
+        return process
 
     def destroy(self, process: subprocess.Popen[bytes]) -> None:
+        """Ask init to kill all it has; do it ourselves where init is frozen or was killed."""
         process.terminate()
         try:
             process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            signal_all(descendants(process.pid), signal.SIGKILL)
+            signal_all(descendants(process.pid), SIGKILL)
             process.kill()
             process.wait()
+        while left := marked_processes(self._mark):
+            signal_all(left, SIGKILL)
 
     def report(self) -> Collected:
+        self._links.remove()
         changed: list[str] = []
-        for link, source in self._links.items():
-            if link.is_symlink():
-                link.unlink()
-            changed += [
-                str(source / name) for name in differences(self._before[source], take_snapshot(source))
-            ]
+        for source, before in self._before.items():
+            changed += [str(source / name) for name in self._snapshots.renew(source).differences(before)]
         shutil.rmtree(self._scratch, ignore_errors=True)
-        take_back(self._spec.workspace, Account.of_caller())
+        take_back(self._spec.workspace, Account(os.geteuid(), os.getegid()))
         return Collected(read_only_violations=tuple(changed[:VIOLATIONS_SHOWN]))
 
-
-def _make_link(link: Path, source: Path) -> None:
-    try:
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(source.absolute(), target_is_directory=True)
-    except OSError as error:
-        raise SandboxError(f"cannot link {source} into the workspace: {error.strerror}") from error
+    def _make_scratch(self, name: str) -> str:
+        folder = self._scratch / name
+        folder.mkdir()
+        return str(folder)
 
 
-def take_snapshot(folder: Path) -> Snapshot:
-    """(size, mtime in ns, mode) of every file and folder below, by path relative to `folder`."""
-    found = {}
-    ahead = [""]
-    while ahead:
-        prefix = ahead.pop()
-        with suppress(OSError), os.scandir(folder / prefix) as entries:
-            for entry in entries:
-                status = entry.stat(follow_symlinks=False)
-                name = prefix + entry.name
-                found[name] = (status.st_size, status.st_mtime_ns, status.st_mode)
-                if entry.is_dir(follow_symlinks=False):
-                    ahead.append(name + "/")
+class _Links:
+    """Relative mounts as links in the workspace."""
+
+    def __init__(self, spec: SandboxSpec) -> None:
+        """Make them.
+
+        Raises:
+            SandboxError: one cannot be made; none is left.
+        """
+        self._made: list[Path] = []
+        self.sources: list[Path] = []
+        for mount in spec.mounts:
+            if mount.target.startswith("/"):
+                continue
+            link = spec.workspace.absolute() / mount.target
+            try:
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(mount.source.absolute(), target_is_directory=True)
+            except OSError as error:
+                self.remove()
+                raise SandboxError(
+                    f"cannot link {mount.source} into the workspace: {error.strerror}"
+                ) from error
+            self._made.append(link)
+            self.sources.append(mount.source.absolute())
+
+    def remove(self) -> None:
+        for link in self._made:
+            if link.is_symlink():
+                link.unlink()
+
+
+def marked_processes(mark: str) -> set[int]:
+    """Pids of the live processes with `mark` in their environment; none where there is no /proc."""
+    wanted = f"{MARK}={mark}".encode()
+    found = set()
+    with suppress(OSError), os.scandir("/proc") as entries:
+        for entry in entries:
+            if entry.name.isdigit():
+                with suppress(OSError):
+                    if wanted in Path(entry.path, "environ").read_bytes().split(b"\0"):
+                        found.add(int(entry.name))
     return found
-
-
-def differences(before: Snapshot, after: Snapshot) -> list[str]:
-    """The paths that are new, gone or changed, sorted."""
-    return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))

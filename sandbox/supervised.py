@@ -4,17 +4,19 @@ One keeper thread per sandbox launches init, hears from it, holds the deadlines 
 end, whatever ended it. Two back ends differ only in their `Cage`: where init runs and how everything dies.
 """
 
+import fcntl
 import json
 import os
 import selectors
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -40,6 +42,15 @@ class Cage(Protocol):
     @property
     def env(self) -> Mapping[str, str]:
         """What every command finds in its environment unless told otherwise."""
+        ...
+
+    @property
+    def owner(self) -> tuple[int, int] | None:
+        """The uid and gid of commands on the host, where they are not ours."""
+        ...
+
+    def pids(self) -> list[int]:
+        """The processes inside, by their pids on the host."""
         ...
 
     def launch(self, control: int, seconds: float) -> subprocess.Popen[bytes]:
@@ -77,6 +88,7 @@ class SupervisedSandbox:
         self._ours, self._theirs = socket.socketpair()
         self._wake_reader, self._wake_writer = socket.socketpair()
         self._lock = threading.Lock()
+        self._sending = threading.Lock()
         self._asked: Ending | None = None
         self._ending: Ending | None = None
         self._runs: dict[int, PipeExecution] = {}
@@ -86,7 +98,7 @@ class SupervisedSandbox:
         self._disk_limit = ""
         self._collected: Collected | None = None
         self._watch = DiskWatch(
-            spec.workspace, limits.workspace_bytes, limits.workspace_files, self._end_for_disk
+            spec.workspace, limits.workspace_bytes, limits.workspace_files, self._end_for_disk, cage.pids
         )
         self._ready = threading.Event()
         self._gone = threading.Event()
@@ -111,29 +123,36 @@ class SupervisedSandbox:
         env: Mapping[str, str] | None = None,
     ) -> PipeExecution:
         """Start a command; in a sandbox that has ended, an execution that has ended likewise."""
-        command_env = {**self._cage.env, **self._spec.env, **(env or {})}
-        with self._lock:
-            run, self._next_run = self._next_run, self._next_run + 1
-            request = {"run": run, "argv": list(argv), "env": command_env, "cwd": self.workdir}
-            line = json.dumps(request).encode("ascii") + b"\n"
+        with ExitStack() as opened:
             stdin_file = _open_stdin(stdin)
             out_reader, out_writer = os.pipe()
             err_reader, err_writer = os.pipe()
             execution = PipeExecution(out_reader, err_reader, self._spec.limits.output_bytes)
-            try:
-                if self._ending is None:
-                    self._runs[run] = execution
-                    if timeout is not None:
-                        self._timeouts[run] = time.monotonic() + timeout
-                    with suppress(OSError):
-                        self._send(line, [stdin_file, out_writer, err_writer])
-                else:
-                    execution.finish(self._ending, None)
-            finally:
-                for descriptor in (stdin_file, out_writer, err_writer):
-                    os.close(descriptor)
+            theirs = [stdin_file, out_writer, err_writer]
+            for descriptor in theirs:
+                opened.callback(os.close, descriptor)
+                if self._cage.owner is not None:
+                    # Else /dev/stdout could not be opened by its name.
+                    os.fchown(descriptor, *self._cage.owner)
+            run = self._register(execution, timeout)
+            if run is not None:
+                command_env = {**self._cage.env, **self._spec.env, **(env or {})}
+                request = {"run": run, "argv": list(argv), "env": command_env, "cwd": self.workdir}
+                self._send(json.dumps(request).encode("ascii") + b"\n", theirs)
         self._wake()
         return execution
+
+    def _register(self, execution: PipeExecution, timeout: float | None) -> int | None:
+        """Give the execution a number, or its end where the sandbox has ended."""
+        with self._lock:
+            if self._ending is not None:
+                execution.finish(self._ending, None)
+                return None
+            run, self._next_run = self._next_run, self._next_run + 1
+            self._runs[run] = execution
+            if timeout is not None:
+                self._timeouts[run] = time.monotonic() + timeout
+            return run
 
     def stop(self) -> None:
         self._end(Ending.STOPPED)
@@ -158,8 +177,10 @@ class SupervisedSandbox:
         )
 
     def _send(self, line: bytes, descriptors: list[int]) -> None:
-        sent = socket.send_fds(self._ours, [line], descriptors)
-        self._ours.sendall(line[sent:])
+        """Send to init; should it be gone, the keeper ends the execution."""
+        with self._sending, suppress(OSError):
+            sent = socket.send_fds(self._ours, [line], descriptors)
+            self._ours.sendall(line[sent:])
 
     def _end_for_disk(self, exceeded: str) -> None:
         self._disk_limit = exceeded
@@ -248,8 +269,10 @@ class SupervisedSandbox:
             for execution in self._runs.values():
                 execution.finish(ending, None)
             self._runs.clear()
-            for end in (self._ours, self._wake_reader, self._wake_writer):
-                end.close()
+        with self._sending:
+            self._ours.close()
+        self._wake_reader.close()
+        self._wake_writer.close()
         self._watch.stop()
         self._gone.set()
         self._ready.set()
@@ -280,7 +303,14 @@ def _open_stdin(data: bytes) -> int:
     """A descriptor from which `data` and then the end can be read, without anyone feeding it."""
     if not data:
         return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    with tempfile.NamedTemporaryFile(prefix="stdin-") as file:
-        file.write(data)
-        file.flush()
-        return os.open(file.name, os.O_RDONLY | os.O_CLOEXEC)
+    if sys.platform != "linux":
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(data)
+            file.flush()
+            return os.open(file.name, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    with os.fdopen(descriptor, "wb", closefd=False) as memory:
+        memory.write(data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK)
+    return descriptor
