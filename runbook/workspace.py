@@ -39,7 +39,7 @@ class WorkspacePlan:
     locate_helpers: Callable[[Path], str]
     """From the workspace's path on this host to where the agent sees the helpers folder."""
     haystack: Path | None = None
-    """The view to link to, where nothing will be mounted; None makes the mount point."""
+    """The view to link to, where no sandbox will mount it."""
     candidates: str | None = None
     overview: str | None = None
     parent: Path | None = None
@@ -98,8 +98,6 @@ def _fill(path: Path, plan: WorkspacePlan) -> Workspace:
     (path / "notes").mkdir()
     if plan.haystack:
         (path / "haystack").symlink_to(plan.haystack.absolute(), target_is_directory=True)
-    else:
-        (path / "haystack").mkdir()
     prompt = agent_prompt(
         instruction, usage, plan.question.text, image, plan.candidates, overview=plan.overview
     )

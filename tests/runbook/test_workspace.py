@@ -64,13 +64,11 @@ def test_a_workspace_holds_the_question_and_what_is_needed_to_answer_it(create: 
         "evidence.schema.json",
         "memory",
         "notes",
-        "haystack",
     }
     question = json.loads((workspace.path / "question.json").read_text())
     assert question == {"question": "Which port?", "image": None}
     schema = json.loads((workspace.path / "evidence.schema.json").read_text())
     assert "trajectory_spans" in schema["properties"]
-    assert list((workspace.path / "haystack").iterdir()) == []
 
 
 def test_the_prompt_holds_the_same_as_the_files(create: Create) -> None:

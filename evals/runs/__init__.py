@@ -1,0 +1,1 @@
+"""Runs: a staged, resumable evaluation of a memory over the questions of a data root."""

@@ -1,0 +1,59 @@
+"""What a run was asked to do: the content of `run.json`, enough to resume it or do it again."""
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from evals.endpoint_config import EndpointConfig
+
+
+class RunConfig(BaseModel):
+    """Resolved settings of a run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    data: Path
+    tier: str = "small"
+    store: Path
+    agent: str = "scout"
+    agent_command: str | None = None
+    sandbox: str = "auto"
+    base_image: str | None = None
+    allow_no_isolation: bool = False
+    reader: EndpointConfig | None = None
+    judge: EndpointConfig | None = None
+    limit: int | None = Field(default=None, ge=1)
+    question_ids: tuple[str, ...] | None = None
+    """Only these questions, from --questions; None means all."""
+    concurrency: int = Field(default=2, ge=1, le=64)
+    attempts: int = Field(default=3, ge=1)
+    timeout: float = Field(default=1800.0, gt=0)
+    """Deadline of one attempt in seconds."""
+    grace: float = Field(default=10.0, ge=0)
+    budget: int = Field(default=20, ge=1)
+    """Distinct states the evidence may hold."""
+    workflow: bool = True
+    manifests: bool = True
+    helper: bool = True
+    seed: int = 0
+    """Shuffles the order of questions and draws the random baseline."""
+
+
+class RunRecord(BaseModel):
+    """`run.json`: the settings, and the digest or version of everything else that affects a result."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: int = 1
+    created_at: str
+    config: RunConfig
+    smoke: bool
+    """True where not all questions of the tier are run: no benchmark result."""
+    questions: tuple[str, ...]
+    """Ids in the order in which they are started."""
+    question_types: dict[str, str]
+    tier_questions: int
+    data_digests: dict[str, str]
+    prompt_digests: dict[str, str]
+    versions: dict[str, str]
+    git_revision: str | None

@@ -1,0 +1,86 @@
+"""Run the questions of a run, several at a time, until all are done or one thing is fatal."""
+
+import errno
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+from evals.question import EvalQuestion
+from evals.runs.folder import RunError
+from evals.runs.records import QueryRecord, ReadingRecord, VerdictRecord
+from evals.runs.stages import Stages
+
+CANCEL_SECONDS = 5.0  # an attempt that is cancelled ends within 2
+
+Done = tuple[QueryRecord, ReadingRecord | None, VerdictRecord | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What to tell the user after each question."""
+
+    done: int
+    total: int
+    question: EvalQuestion
+    records: Done
+
+
+def execute(
+    stages: Stages,
+    questions: Sequence[EvalQuestion],
+    *,
+    concurrency: int,
+    on_progress: Callable[[Progress], None],
+) -> None:
+    """Run all questions; earlier results are kept whatever happens.
+
+    A KeyboardInterrupt in the calling thread cancels what runs and is raised again once all threads ended.
+
+    Raises:
+        RunError: something that no further question could survive (a full disk, a damaged record).
+    """
+    done = 0
+    pool = ThreadPoolExecutor(concurrency, thread_name_prefix="question")
+    waiting: dict[Future[Done], EvalQuestion] = {}
+    remaining = iter(questions)
+    try:
+        for question in remaining:
+            waiting[pool.submit(stages.run, question)] = question
+            if len(waiting) < concurrency:
+                continue
+            done = _collect(waiting, done, len(questions), on_progress)
+        while waiting:
+            done = _collect(waiting, done, len(questions), on_progress)
+    except BaseException:
+        stages.cancel.set()
+        wait(waiting, timeout=CANCEL_SECONDS)
+        raise
+    finally:
+        # A thread that waits for a model's answer cannot be ended; its answer would be thrown away.
+        pool.shutdown(wait=not stages.cancel.is_set(), cancel_futures=True)
+
+
+def _collect(
+    waiting: dict[Future[Done], EvalQuestion],
+    done: int,
+    total: int,
+    on_progress: Callable[[Progress], None],
+) -> int:
+    """Wait for at least one question to end, report it, and forget it; returns how many are done."""
+    ended, _ = wait(waiting, return_when=FIRST_COMPLETED)
+    for future in ended:
+        question = waiting.pop(future)
+        try:
+            records = future.result()
+        except OSError as error:
+            raise RunError(_explain(error)) from error
+        done += 1
+        on_progress(Progress(done, total, question, records))
+    return done
+
+
+def _explain(error: OSError) -> str:
+    where = f" ({error.filename})" if error.filename else ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"the disk is full{where}: nothing written so far is lost; free some space and resume the run"
+    return f"{error.strerror or error}{where}: nothing written so far is lost; mend it and resume the run"

@@ -1,0 +1,14 @@
+"""external: whoever picks up the workspace; there is no command to run."""
+
+from runbook.agents.protocol import Invocation, Surroundings
+
+
+class ExternalAgent:
+    """A person, an IDE or a remote agent. Works where the workspace lies, without a sandbox."""
+
+    name = "external"
+    trusted = True
+
+    def invocation(self, surroundings: Surroundings) -> Invocation:  # noqa: ARG002 - nothing is run
+        """No command: the venue waits for the evidence."""
+        return Invocation(argv=())

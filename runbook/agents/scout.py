@@ -1,0 +1,17 @@
+"""scout: the model-free agent shipped with the helpers. The floor that every other agent must beat."""
+
+from runbook.agents.protocol import Invocation, Surroundings
+
+
+class ScoutAgent:
+    """Runs `helpers/scout` with the sandbox's Python; needs no model and no network."""
+
+    name = "scout"
+    trusted = True
+
+    def invocation(self, surroundings: Surroundings) -> Invocation:
+        """Scout reads question.json in the workspace, so it needs no prompt."""
+        return Invocation(
+            argv=(surroundings.python, "-I", "-S", "-B", f"{surroundings.helpers}/scout"),
+            env={"MEMORY_WORKSPACE": surroundings.workspace, "MEMORY_BUDGET": str(surroundings.budget)},
+        )

@@ -1,0 +1,24 @@
+"""All commands."""
+
+import typer
+
+from runbook.cli.asking import ask
+from runbook.cli.doctoring import doctor
+from runbook.cli.evaluation import evaluation
+from runbook.cli.failures import Commands
+from runbook.cli.importing import importing
+from runbook.cli.sandboxes import sandboxes
+from runbook.cli.storing import storing
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="A coding agent as the memory: recorded trajectories, isolated sandboxes, span-budgeted evidence.",
+)
+app.command()(doctor)
+app.command()(ask)
+app.add_typer(importing, name="import")
+app.add_typer(storing, name="store")
+app.add_typer(evaluation, name="eval")
+app.add_typer(sandboxes, name="sandbox")

@@ -1,0 +1,171 @@
+"""Putting the parts together: helpers, sandbox back end, venue, agent, memory."""
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import helpers
+from instructions import InstructionOptions
+from runbook.agents import Agent, ExternalAgent, make_agent
+from runbook.attempt import Arm, AttemptSettings
+from runbook.cli.home import home
+from runbook.controller import AgentMemory
+from runbook.venue import ExternalVenue, SandboxVenue, Venue
+from sandbox.docker_engine import DockerSandbox, connect
+from sandbox.doctor import can_bind_mount
+from sandbox.image import ensure_image
+from sandbox.protocol import Limits, Mount, Sandbox, SandboxError
+from sandbox.reaper import Owner, reap
+from sandbox.selection import choose
+
+BAKED_HELPERS = "/opt/helpers"
+HELPER_NAMES = ("memory", "scout")
+
+
+@dataclass(frozen=True, slots=True)
+class ArmSettings:
+    """What the command line says about who works where."""
+
+    agent: str
+    agent_command: str | None
+    sandbox: str
+    base_image: str | None
+    allow_no_isolation: bool
+    attempts: int
+    timeout: float
+    budget: int
+    grace: float = 10.0
+    workflow: bool = True
+    manifests: bool = True
+    helper: bool = True
+
+
+@contextmanager
+def assemble_memory(settings: ArmSettings, say: Callable[[str], None]) -> Iterator[AgentMemory]:
+    """The memory of a run; its sandboxes are gone when the context ends.
+
+    Raises:
+        UnknownAgentError: the agent's settings do not fit.
+        SandboxError: no back end works, or the chosen one does not.
+    """
+    agent = make_agent(settings.agent, settings.agent_command)
+    with ExitStack() as stack:
+        venue = _venue(agent, settings, say, stack)
+        attempt = AttemptSettings(
+            limits=Limits(wall_seconds=settings.timeout),
+            instruction=InstructionOptions(
+                workflow=settings.workflow,
+                manifests=settings.manifests,
+                helper=settings.helper,
+                budget=settings.budget,
+                seconds=int(settings.timeout),
+            ),
+            helper_usage=helper_usage(),
+            grace_seconds=settings.grace,
+            budget=settings.budget,
+        )
+        yield AgentMemory(Arm(agent, venue, attempt), attempts=settings.attempts)
+
+
+def _venue(agent: Agent, settings: ArmSettings, say: Callable[[str], None], stack: ExitStack) -> Venue:
+    if isinstance(agent, ExternalAgent):
+        return ExternalVenue(
+            sys.executable,
+            compiled_helpers(sys.executable),
+            lambda workspace: say(f"workspace ready: {workspace} (waiting for memory_module_output.json)"),
+        )
+    sandbox = open_sandbox(
+        settings.sandbox,
+        settings.base_image,
+        allow_no_isolation=settings.allow_no_isolation or agent.trusted,
+        say=say,
+        stack=stack,
+    )
+    if isinstance(sandbox, DockerSandbox):
+        return SandboxVenue(sandbox, BAKED_HELPERS)
+    return SandboxVenue(sandbox, Mount(compiled_helpers(sandbox.python), BAKED_HELPERS))
+
+
+def open_sandbox(
+    name: str,
+    base_image: str | None,
+    *,
+    allow_no_isolation: bool,
+    say: Callable[[str], None],
+    stack: ExitStack,
+) -> Sandbox:
+    """The back end of that name, or the best one; what it holds is released when `stack` ends."""
+
+    def docker() -> DockerSandbox:
+        engine = connect()
+        stack.callback(engine.close)
+        reap(engine)
+        image = ensure_image(engine, helper_folders(), base_image, say)
+        if not can_bind_mount(engine, image):
+            raise SandboxError(
+                "the docker engine does not share this machine's file system",
+                mend="use a local engine or --sandbox bubblewrap",
+            )
+        owner = stack.enter_context(Owner.open())
+        return stack.enter_context(DockerSandbox(engine, image, owner))
+
+    chosen = choose(name, docker, allow_no_isolation=allow_no_isolation)
+    for remark in chosen.remarks:
+        say(remark)
+    return chosen.sandbox
+
+
+def helpers_folder() -> Path:
+    """The folder of what goes into the sandbox."""
+    return Path(helpers.__file__).parent
+
+
+def helper_folders() -> dict[str, Path]:
+    """The helper programs by name."""
+    return {name: helpers_folder() / name for name in HELPER_NAMES}
+
+
+def helper_usage() -> str:
+    """How to use the `memory` command, for the prompt."""
+    return (helpers_folder() / "memory" / "usage.txt").read_text(encoding="utf-8")
+
+
+def compiled_helpers(python: str) -> Path:
+    """A copy of the helpers with bytecode for `python`, made once per content and interpreter.
+
+    The copy lies in `home()`, so that a mount of it names neither a checkout nor a virtual environment.
+    """
+    files = [
+        file
+        for folder in helper_folders().values()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and "__pycache__" not in file.parts
+    ]
+    digest = hashlib.sha256(python.encode())
+    for file in files:
+        digest.update(str(file.relative_to(helpers_folder())).encode() + b"\0" + file.read_bytes() + b"\0")
+    target = home() / "helpers" / digest.hexdigest()[:16]
+    if target.is_dir():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(dir=target.parent))
+    made.chmod(0o755)
+    for file in files:
+        copy = made / file.relative_to(helpers_folder())
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+    compile_all = [python, "-I", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(made)]
+    subprocess.run(compile_all, check=True, stdout=subprocess.DEVNULL, timeout=120)
+    try:
+        made.rename(target)
+    except OSError:  # another process was faster
+        shutil.rmtree(made)
+        if not target.is_dir():
+            raise
+    return target

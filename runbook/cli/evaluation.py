@@ -1,0 +1,155 @@
+"""`runbook eval`: run, resume, show."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from evals.endpoint_config import EndpointConfig
+from evals.runs.config import RunConfig
+from runbook.cli.failures import Commands, Mistake
+from runbook.cli.home import store_folder
+from runbook.cli.options import (
+    AgentCommand,
+    AgentName,
+    AsJson,
+    Attempts,
+    BaseImage,
+    Budget,
+    NoIsolation,
+    SandboxName,
+    StoreOption,
+    Timeout,
+)
+
+evaluation = typer.Typer(cls=Commands, no_args_is_help=True, help="Run, resume and look at evaluations.")
+
+Data = Annotated[Path, typer.Option(help="Data root in LongMemEval-V2 form.", show_default=False)]
+Out = Annotated[Path, typer.Option(help="New folder for the run.", show_default=False)]
+
+
+@evaluation.command()
+def run(
+    data: Data,
+    out: Out,
+    store: StoreOption = None,
+    tier: Annotated[str, typer.Option(help="Haystack tier: haystacks/lme_v2_TIER.json.")] = "small",
+    agent: AgentName = "scout",
+    agent_command: AgentCommand = None,
+    sandbox: SandboxName = "auto",
+    base_image: BaseImage = None,
+    allow_no_isolation: NoIsolation = False,
+    reader: Annotated[str | None, typer.Option(help="Base URL of the reader's endpoint.")] = None,
+    reader_model: Annotated[str | None, typer.Option(help="The reader's model.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Base URL of the judge's endpoint.")] = None,
+    judge_model: Annotated[str | None, typer.Option(help="The judge's model.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions: a smoke run.")] = None,
+    questions: Annotated[
+        Path | None, typer.Option(help="Only the questions whose ids this file lists, one a line.")
+    ] = None,
+    concurrency: Annotated[int, typer.Option(min=1, max=64, help="Questions at a time.")] = 2,
+    attempts: Attempts = 3,
+    timeout: Timeout = 1800.0,
+    budget: Budget = 20,
+    workflow: Annotated[bool, typer.Option(help="Ablation: give the agent a workflow.")] = True,
+    manifests: Annotated[bool, typer.Option(help="Ablation: give the agent manifests.")] = True,
+    helper: Annotated[bool, typer.Option(help="Ablation: give the agent the memory command.")] = True,
+    seed: Annotated[int, typer.Option(help="Order of questions, random baseline.")] = 0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, run nothing.")] = False,
+) -> None:
+    """Run an evaluation over a data root."""
+    from runbook.cli.running import prepare, start
+
+    config = RunConfig(
+        data=data.resolve(),
+        tier=tier,
+        store=store_folder(store),
+        agent=agent,
+        agent_command=agent_command,
+        sandbox=sandbox,
+        base_image=base_image,
+        allow_no_isolation=allow_no_isolation,
+        reader=_endpoint("reader", reader, reader_model),
+        judge=_endpoint("judge", judge, judge_model),
+        limit=limit,
+        question_ids=_question_ids(questions),
+        concurrency=concurrency,
+        attempts=attempts,
+        timeout=timeout,
+        budget=budget,
+        workflow=workflow,
+        manifests=manifests,
+        helper=helper,
+        seed=seed,
+    )
+    console = Console()
+    prepared = prepare(config)
+    if dry_run:
+        prepared.describe(console)
+        return
+    start(prepared, out, console)
+
+
+@evaluation.command()
+def resume(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")],
+    retry: Annotated[
+        str,
+        typer.Option(
+            help="Outcomes to do again: names, or the classes infrastructure and method, with commas between."
+        ),
+    ] = "infrastructure",
+    force: Annotated[
+        bool, typer.Option(help="Retry method failures that have a score; blocks export.")
+    ] = False,
+) -> None:
+    """Do what is missing in a run, and what failed in the chosen classes."""
+    from runbook.cli.running import resume as resume_run
+
+    resume_run(folder, retry, force=force, console=Console())
+
+
+@evaluation.command()
+def show(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show the figures of a run, finished or not."""
+    from evals.runs.folder import RunFolder
+    from evals.runs.summary import summarise
+    from runbook.cli.tables import print_json, print_summary
+
+    summary = summarise(RunFolder.open(folder))
+    if as_json:
+        print_json(summary)
+    else:
+        print_summary(Console(), summary, folder)
+
+
+def _endpoint(role: str, url: str | None, model: str | None) -> EndpointConfig | None:
+    if url is None and model is None:
+        return None
+    if url is None or model is None:
+        raise Mistake(f"--{role} and --{role}-model go together")
+    try:
+        return EndpointConfig(base_url=url, model=model)
+    except ValueError as error:
+        raise Mistake(f"--{role}: {_reason(error)}") from None
+
+
+def _question_ids(file: Path | None) -> tuple[str, ...] | None:
+    if file is None:
+        return None
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Mistake(f"--questions: {file} cannot be read: {error}") from None
+    ids = tuple(line.strip() for line in lines if line.strip())
+    if not ids:
+        raise Mistake(f"--questions: {file} lists no question id")
+    return ids
+
+
+def _reason(error: ValueError) -> str:
+    return str(error).splitlines()[-2].strip() if "\n" in str(error) else str(error)

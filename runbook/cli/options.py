@@ -1,0 +1,24 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+StoreOption = Annotated[
+    Path | None, typer.Option("--store", help="Store of trajectories (default: in the user's cache).")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+BaseImage = Annotated[
+    str | None, typer.Option(help="Base of the sandbox image.", envvar="RUNBOOK_BASE_IMAGE")
+]
+AgentName = Annotated[str, typer.Option(help="scout, command or external.")]
+AgentCommand = Annotated[
+    str | None,
+    typer.Option(help="For --agent command; {prompt}, {workspace}, {python}, {helpers} are filled in."),
+]
+SandboxName = Annotated[str, typer.Option(help="auto, docker, bubblewrap or process.")]
+NoIsolation = Annotated[bool, typer.Option(help="Let agents other than our own run without isolation.")]
+Budget = Annotated[int, typer.Option(min=1, help="States the evidence may hold.")]
+Attempts = Annotated[int, typer.Option(min=1, help="Attempts per question.")]
+Timeout = Annotated[float, typer.Option(min=1, help="Deadline of an attempt in seconds.")]

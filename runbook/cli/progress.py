@@ -1,0 +1,88 @@
+"""Progress of a run: a live bar on a terminal, plain lines elsewhere."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from evals.runs.execute import Progress as RunProgress
+
+LINE_SECONDS = 5.0
+
+
+@contextmanager
+def run_progress(console: Console, total: int) -> Iterator[Callable[[RunProgress], None]]:
+    """Yields the function to call after each question."""
+    if console.is_terminal:
+        with _bar(console, total) as update:
+            yield update
+    else:
+        yield _lines(console, total)
+
+
+@contextmanager
+def counting(console: Console, what: str) -> Iterator[Callable[[int, int], None]]:
+    """Yields a function of (done, total) that shows a bar on a terminal and nothing elsewhere."""
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def _bar(console: Console, total: int) -> Iterator[Callable[[RunProgress], None]]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("questions", total=total, rate="")
+        begun = time.monotonic()
+
+        def update(progress: RunProgress) -> None:
+            rate = 60 * progress.done / max(time.monotonic() - begun, 1e-9)
+            bar.update(task, completed=progress.done, rate=f"{rate:.0f}/min")
+            if line := trouble(progress):
+                bar.console.print(line, markup=False, highlight=False)
+
+        yield update
+
+
+def _lines(console: Console, total: int) -> Callable[[RunProgress], None]:
+    begun = last = time.monotonic()
+
+    def update(progress: RunProgress) -> None:
+        nonlocal last
+        if line := trouble(progress):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        now = time.monotonic()
+        if now - last < LINE_SECONDS and progress.done < total:
+            return
+        last = now
+        spent = now - begun
+        left = spent / progress.done * (total - progress.done)
+        console.print(
+            f"{progress.done}/{total} questions, {60 * progress.done / max(spent, 1e-9):.0f}/min, "
+            f"about {left:.0f} s left",
+            highlight=False,
+        )
+
+    return update
+
+
+def trouble(progress: RunProgress) -> str:
+    """One line about a question that did not go well; empty where it did."""
+    query, reading, verdict = progress.records
+    if query.outcome != "ok":
+        last = query.result.attempts[-1] if query.result.attempts else None
+        return f"{progress.question.id}: {query.outcome}" + (
+            f": {last.detail}" if last and last.detail else ""
+        )
+    for record in (reading, verdict):
+        if record is not None and record.outcome != "ok":
+            return f"{progress.question.id}: {record.outcome}: {record.detail}"
+    return ""

@@ -1,0 +1,193 @@
+"""Putting a run together from its settings, running it, and resuming it."""
+
+import platform
+import random
+import threading
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, fields
+from importlib.metadata import version
+from pathlib import Path
+
+from git import InvalidGitRepositoryError, NoSuchPathError, Repo
+from rich.console import Console
+
+from evals.dataset import DataRoot, load_data_root
+from evals.judge import Judge
+from evals.question import EvalQuestion
+from evals.reader import Reader
+from evals.runs.config import RunConfig, RunRecord
+from evals.runs.execute import execute
+from evals.runs.folder import RunFolder
+from evals.runs.records import now
+from evals.runs.stages import Stages
+from evals.runs.summary import load_results, summarise
+from instructions import prompt_digests
+from manifests.importing import import_lme_v2
+from manifests.store import Store
+from manifests.views import Views
+from runbook.cli.assembly import ArmSettings, assemble_memory
+from runbook.cli.failures import Mistake
+from runbook.cli.importing import print_warnings
+from runbook.cli.progress import counting, run_progress
+from runbook.cli.tables import print_summary
+from runbook.outcomes import INFRASTRUCTURE_FAILURES, METHOD_FAILURES, Outcome
+
+RETRY_CLASSES = {"infrastructure": INFRASTRUCTURE_FAILURES, "method": METHOD_FAILURES, "none": frozenset()}
+FAILURES = sorted(outcome.value for outcome in Outcome if outcome is not Outcome.OK)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Everything that can be wrong before anything runs has been checked."""
+
+    config: RunConfig
+    data: DataRoot
+    questions: list[EvalQuestion]
+    """In the order in which they are started."""
+
+    @property
+    def smoke(self) -> bool:
+        return len(self.questions) < len(self.data.questions)
+
+    def describe(self, console: Console) -> None:
+        """Say what would run."""
+        haystacks = {self.data.haystacks[question.id] for question in self.questions}
+        console.print(
+            f"{len(self.questions)} of {len(self.data.questions)} questions, {len(haystacks)} distinct "
+            f"haystacks, tier {self.config.tier}, agent {self.config.agent}, sandbox {self.config.sandbox}, "
+            f"at most {self.config.attempts} attempts of {self.config.timeout:.0f} s each, "
+            f"{self.config.concurrency} at a time. Nothing was run.",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def prepare(config: RunConfig) -> Prepared:
+    """Read the data root and choose the questions; spends nothing and writes nothing."""
+    data = load_data_root(config.data, config.tier)
+    by_id = {question.id: question for question in data.questions}
+    chosen = list(data.questions)
+    if config.question_ids is not None:
+        if unknown := [one for one in config.question_ids if one not in by_id]:
+            raise Mistake(f"--questions names {unknown[0]!r}, which {config.data}/questions.jsonl has not")
+        chosen = [by_id[one] for one in dict.fromkeys(config.question_ids)]
+    if config.limit is not None:
+        chosen = chosen[: config.limit]
+    random.Random(config.seed).shuffle(chosen)
+    return Prepared(config, data, chosen)
+
+
+def start(prepared: Prepared, out: Path, console: Console) -> None:
+    """Create the run folder and run everything."""
+    config = prepared.config
+    record = RunRecord(
+        created_at=now(),
+        config=config,
+        smoke=prepared.smoke,
+        questions=tuple(question.id for question in prepared.questions),
+        question_types={question.id: question.question_type for question in prepared.questions},
+        tier_questions=len(prepared.data.questions),
+        data_digests=dict(prepared.data.digests),
+        prompt_digests=prompt_digests(),
+        versions={
+            "agent-runbook": version("agent-runbook"),
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+        },
+        git_revision=_git_revision(),
+    )
+    _perform(prepared, RunFolder.create(out, record), INFRASTRUCTURE_FAILURES, console)
+
+
+def resume(path: Path, retry: str, *, force: bool, console: Console) -> None:
+    """Go on with a run."""
+    folder = RunFolder.open(path)
+    record = folder.record()
+    prepared = prepare(record.config)
+    if dict(prepared.data.digests) != record.data_digests:
+        raise Mistake(
+            f"the data root {record.config.data} changed since the run began: start a new run, or restore it"
+        )
+    outcomes = _outcomes(retry)
+    if outcomes & METHOD_FAILURES and not force:
+        scored = [one for one in load_results(folder, record) if one.score is not None]
+        if any(one.query and one.query.outcome in outcomes for one in scored):
+            raise Mistake("a method failure that has a score is done again only with --force")
+    _perform(prepared, folder, outcomes, console)
+
+
+def _outcomes(names: str) -> frozenset[Outcome]:
+    chosen: set[Outcome] = set()
+    for name in filter(None, (part.strip() for part in names.split(","))):
+        if name in RETRY_CLASSES:
+            chosen |= RETRY_CLASSES[name]
+        elif name in FAILURES:
+            chosen.add(Outcome(name))
+        else:
+            raise Mistake(
+                f"--retry: {name!r} is neither a class ({', '.join(RETRY_CLASSES)}) nor an outcome "
+                f"({', '.join(FAILURES)})"
+            )
+    return frozenset(chosen)
+
+
+def _perform(prepared: Prepared, folder: RunFolder, retry: frozenset[Outcome], console: Console) -> None:
+    config = prepared.config
+    cancel = threading.Event()
+    with ExitStack() as stack:
+        stack.enter_context(folder.locked())
+        store = Store.open(config.store)
+        slugs = _import(prepared, store, console)
+        views = Views(store)
+        memory = stack.enter_context(assemble_memory(_arm_settings(config), console.print))
+        stages = Stages(
+            folder=folder,
+            data=prepared.data,
+            memory=memory,
+            open_view=lambda question_id: views.acquire(
+                slugs[one] for one in prepared.data.haystacks[question_id]
+            ),
+            reader=_reader(config, cancel, stack),
+            judge=_judge(config, cancel, stack),
+            seed=config.seed,
+            retry=retry,
+            cancel=cancel,
+        )
+        with run_progress(console, len(prepared.questions)) as on_progress:
+            execute(stages, prepared.questions, concurrency=config.concurrency, on_progress=on_progress)
+    print_summary(console, summarise(folder), folder.path)
+
+
+def _arm_settings(config: RunConfig) -> ArmSettings:
+    return ArmSettings(**{field.name: getattr(config, field.name) for field in fields(ArmSettings)})
+
+
+def _import(prepared: Prepared, store: Store, console: Console) -> dict[str, str]:
+    """Import what the chosen questions' haystacks name; returns the slug of each trajectory id."""
+    wanted = {one for question in prepared.questions for one in prepared.data.haystacks[question.id]}
+    with counting(console, "trajectories") as progress:
+        report = import_lme_v2(prepared.config.data, store, only=wanted, progress=progress)
+    print_warnings(console, report)
+    prepared.data.check_trajectories(report.slugs.keys())
+    return dict(report.slugs)
+
+
+def _reader(config: RunConfig, cancel: threading.Event, stack: ExitStack) -> Reader | None:
+    if config.reader is None:
+        return None
+    return stack.enter_context(closing(Reader(config.reader, cancel=cancel)))
+
+
+def _judge(config: RunConfig, cancel: threading.Event, stack: ExitStack) -> Judge | None:
+    if config.judge is None:
+        return None
+    return stack.enter_context(closing(Judge(config.judge, cancel=cancel)))
+
+
+def _git_revision() -> str | None:
+    """The revision of the checkout that runs, where it is one; marked where it has changes."""
+    try:
+        with Repo(Path(__file__).parent, search_parent_directories=True) as repo:
+            return repo.head.commit.hexsha + ("+changes" if repo.is_dirty() else "")
+    except (InvalidGitRepositoryError, NoSuchPathError, ValueError):
+        return None

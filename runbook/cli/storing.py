@@ -1,0 +1,88 @@
+"""`runbook store`: what a store takes, cleaning it, checking it."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from manifests.maintenance import collect_garbage, disk_use, repair, verify
+from manifests.store import Store
+from manifests.views import Views
+from runbook.cli.failures import FAILURE, Commands
+from runbook.cli.home import store_folder
+from runbook.cli.options import AsJson, StoreOption
+from runbook.cli.tables import megabytes, print_json
+
+storing = typer.Typer(cls=Commands, no_args_is_help=True, help="Look after a store.")
+
+
+@storing.command()
+def du(store: StoreOption = None, as_json: AsJson = False) -> None:
+    """How much disk the store and its views take."""
+    opened = Store.open(store_folder(store))
+    use = disk_use(opened, Views(opened))
+    if as_json:
+        print_json({"store": str(opened.root), **asdict(use)})
+        return
+    Console().print(
+        f"{opened.root}: {use.trajectories} trajectories, {use.states} states, "
+        f"{megabytes(use.trajectory_bytes)} of text, {megabytes(use.image_bytes)} of screenshots; "
+        f"{len(use.views)} views, {megabytes(sum(use.views.values()))} of their own "
+        f"(cap {megabytes(use.cap_bytes)}); {megabytes(use.leftover_bytes)} left by killed processes",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+@storing.command()
+def gc(
+    store: StoreOption = None,
+    cap_gb: Annotated[float | None, typer.Option(min=0, help="Keep views up to this size.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remove what killed processes left, unused screenshots, and views over the cap."""
+    opened = Store.open(store_folder(store))
+    cap = None if cap_gb is None else int(cap_gb * 10**9)
+    done = collect_garbage(opened, Views(opened), cap_bytes=cap)
+    if as_json:
+        print_json(asdict(done))
+        return
+    note = "; an import is running, so screenshots were left alone" if done.import_running else ""
+    Console().print(
+        f"removed {len(done.views)} views, {done.images} screenshots and {done.leftovers} leftovers, "
+        f"{megabytes(done.freed_bytes)}{note}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+@storing.command("verify")
+def verify_store(
+    store: StoreOption = None,
+    mend: Annotated[
+        bool, typer.Option("--repair", help="Remove what is damaged, so that an import brings it back.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read everything and compare it with its digests; lists each damaged file."""
+    opened = Store.open(store_folder(store))
+    damages = verify(opened)
+    removed = repair(opened, Views(opened), damages) if mend and damages else []
+    if as_json:
+        print_json(
+            {
+                "damages": [{"path": str(d.path), "problem": d.problem, "slug": d.slug} for d in damages],
+                "removed": removed,
+            }
+        )
+    else:
+        console = Console()
+        for damage in damages:
+            console.print(f"{damage.path}: {damage.problem}", markup=False, highlight=False, soft_wrap=True)
+        for slug in removed:
+            console.print(f"removed {slug}: import its data root again", markup=False, highlight=False)
+        if not damages:
+            console.print(f"{opened.root} is intact", highlight=False, soft_wrap=True)
+    if damages and not removed:
+        raise typer.Exit(FAILURE)

@@ -1,0 +1,94 @@
+"""What commands print: tables for people, JSON for programs."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+NONE = "-"
+
+
+def print_json(value: object) -> None:
+    """Indented JSON on standard output, bytes as orjson writes them."""
+    sys.stdout.buffer.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    sys.stdout.flush()
+
+
+def print_summary(console: Console, summary: dict[str, Any], folder: Path) -> None:
+    """The table of a run: accuracy or, without a reader, what can be said without one; then latency."""
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column()
+    for name, value in _rows(summary):
+        table.add_row(name, value)
+    console.print(table)
+    if summary["reader"] is None:
+        console.print(
+            "No reader ran, so there is no accuracy: the evidence figures say what the memory found, not "
+            "whether a model can answer from it.",
+            highlight=False,
+        )
+    if summary["smoke"]:
+        console.print("Not all questions of the tier: a smoke run, no benchmark result.", highlight=False)
+    console.print(f"Everything is in {folder}", highlight=False, soft_wrap=True)
+
+
+def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    latency, evidence, accuracy = summary["latency"], summary["evidence"], summary["accuracy"]
+    rows = [
+        ("agent, sandbox", f"{summary['agent']}, {summary['sandbox']}"),
+        ("questions", f"{summary['finished']} of {summary['questions']} finished"),
+        ("coverage", percent(summary["coverage"])),
+        ("outcomes", ", ".join(f"{name} {count}" for name, count in summary["outcomes"].items()) or NONE),
+    ]
+    if accuracy is not None:
+        rows.append(
+            (
+                "accuracy",
+                f"{percent(accuracy['strict'])} of all, {percent(accuracy['conditional'])} of scored",
+            )
+        )
+        rows += [(f"  {kind}", percent(value)) for kind, value in accuracy["by_type"].items()]
+    if evidence["n"]:
+        rows += [
+            ("evidence hit", f"{percent(evidence['hit'])} of gold pieces (n = {evidence['n']})"),
+            ("  all pieces hit", percent(evidence["all_pieces_hit"])),
+            ("  strict", percent(evidence["strict"])),
+            ("  states a question", number(evidence["states_per_question"])),
+        ]
+    if summary["answer_in_context_n"]:
+        rows.append(
+            (
+                "answer in context",
+                f"{percent(summary['answer_in_context'])} "
+                f"(gold spans {percent(summary['answer_in_context_gold'])}, "
+                f"20 random states {percent(summary['answer_in_context_random'])}, "
+                f"n = {summary['answer_in_context_n']})",
+            )
+        )
+    rows.append(
+        (
+            "latency, seconds",
+            f"avg {number(latency['avg'])}, p50 {number(latency['p50'])}, "
+            f"p95 {number(latency['p95'])}, max {number(latency['max'])}",
+        )
+    )
+    return rows
+
+
+def percent(share: float | None) -> str:
+    """A share of 0..1 as a percentage with one decimal."""
+    return NONE if share is None else f"{100 * share:.1f} %"
+
+
+def megabytes(size: int) -> str:
+    """A number of bytes in MB (10**6)."""
+    return f"{size / 1e6:.1f} MB"
+
+
+def number(value: float | None) -> str:
+    """Two decimals."""
+    return NONE if value is None else f"{value:.2f}"

@@ -1,0 +1,33 @@
+"""Writing results: whole or not at all."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import orjson
+from pydantic import BaseModel
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace `path` by `data`: temporary name in the same folder, fsync, rename.
+
+    Raises:
+        OSError: nothing was written and what was there before is unchanged.
+    """
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, value: BaseModel | dict[str, object]) -> None:
+    """Write a record as indented JSON, atomically."""
+    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    write_atomically(path, orjson.dumps(plain, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))

@@ -1,0 +1,208 @@
+"""The controller with real processes: what an agent does decides the outcome, and everything is kept."""
+
+import json
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import helpers
+from instructions import InstructionOptions
+from manifests.importing import import_lme_v2
+from manifests.store import Store
+from manifests.views import View, Views
+from runbook.agents import CommandAgent
+from runbook.attempt import Arm, AttemptSettings
+from runbook.controller import AgentMemory
+from runbook.memory import QueryResult, QueryTask
+from runbook.outcomes import Outcome
+from runbook.question import Question
+from runbook.venue import SandboxVenue
+from sandbox.process import ProcessSandbox
+from sandbox.protocol import MIB, Limits, Mount
+
+EVIDENCE = {
+    "memory_markdown": "## Support Analysis\nthe page shows CODE-1-2",
+    "trajectory_spans": [{"trajectory_id": "tr-1", "start_state_index": 2, "end_state_index": 2}],
+}
+WRITE = f"printf '%s' '{json.dumps(EVIDENCE)}' > memory_module_output.json"
+
+
+@pytest.fixture
+def view(data_root: Path, tmp_path: Path) -> View:
+    store = Store.open(tmp_path / "store")
+    slugs = import_lme_v2(data_root, store).slugs
+    return Views(store).acquire(slugs.values())
+
+
+class Asking:
+    """Asks one question of an agent that is a shell script."""
+
+    def __init__(self, view: View, folder: Path) -> None:
+        self.view = view
+        self.folder = folder
+        self.cancel = threading.Event()
+
+    def __call__(
+        self, script: str, *, attempts: int = 1, seconds: float = 20.0, grace: float = 0.3, **limits: int
+    ) -> QueryResult:
+        usage = (Path(helpers.__file__).parent / "memory" / "usage.txt").read_text()
+        settings = AttemptSettings(
+            limits=Limits(wall_seconds=seconds, **limits),
+            instruction=InstructionOptions(),
+            helper_usage=usage,
+            grace_seconds=grace,
+        )
+        venue = SandboxVenue(ProcessSandbox(), Mount(Path(helpers.__file__).parent, "/opt/helpers"))
+        agent = CommandAgent(f"/bin/sh {self._script(script)}")
+        memory = AgentMemory(Arm(agent, venue, settings), attempts=attempts)
+        return memory.query(
+            QueryTask(
+                question=Question(text="Which access code does warehouse 1 show after step two?"),
+                haystack=self.view,
+                folder=self.folder,
+                cancel=self.cancel,
+                labels={"run": "test"},
+            )
+        )
+
+    def _script(self, text: str) -> Path:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        script = self.folder / "agent.sh"
+        script.write_text(text)
+        return script
+
+
+@pytest.fixture
+def ask(view: View, tmp_path: Path) -> Asking:
+    return Asking(view, tmp_path / "attempts")
+
+
+def test_evidence_becomes_a_context_with_the_state_it_names(ask: Asking) -> None:
+    result = ask(WRITE)
+    assert result.outcome is Outcome.OK
+    assert "CODE-1-2" in result.context.text
+    assert "Access code CODE-1-3" not in result.context.text
+    assert 0 < result.seconds < 20
+
+
+def test_the_workspace_its_history_and_the_record_are_kept(ask: Asking) -> None:
+    ask(WRITE + "; echo seen > notes/seen.txt; echo hello; echo oops >&2")
+    attempt = ask.folder / "1"
+    assert (attempt / "stdout").read_bytes() == b"hello\n"
+    assert (attempt / "stderr").read_bytes() == b"oops\n"
+    assert (attempt / "workspace" / "notes" / "seen.txt").read_text() == "seen\n"
+    assert "+seen" in (attempt / "workspace.diff").read_text()
+    assert json.loads((attempt / "attempt.json").read_bytes())["outcome"] == "ok"
+
+
+def test_the_prompt_reaches_the_agent_whole(ask: Asking) -> None:
+    ask(f"cat > notes/prompt.txt; {WRITE}")
+    prompt = (ask.folder / "1" / "workspace" / "notes" / "prompt.txt").read_text()
+    assert "Which access code does warehouse 1 show after step two?" in prompt
+    assert "memory" in prompt
+
+
+def test_submit_ends_the_attempt_at_once(ask: Asking) -> None:
+    begun = time.monotonic()
+    result = ask("./memory submit --span tr-1:2-2 --note 'CODE-1-2 is shown' && sleep 30")
+    assert result.outcome is Outcome.OK
+    assert "submitted" in result.attempts[0].flags
+    assert time.monotonic() - begun < 10
+
+
+def test_evidence_and_a_process_that_stays_end_after_the_grace_period(ask: Asking) -> None:
+    begun = time.monotonic()
+    result = ask(WRITE + "; sleep 30")
+    assert result.outcome is Outcome.OK
+    assert result.attempts[0].flags == ["grace"]
+    assert time.monotonic() - begun < 10
+
+
+def test_an_invalid_file_does_not_end_the_attempt(ask: Asking) -> None:
+    result = ask(f"echo '[' > memory_module_output.json; sleep 1.5; {WRITE}; sleep 30")
+    assert result.outcome is Outcome.OK
+
+
+def test_no_evidence_is_invalid_output_and_is_tried_again(ask: Asking) -> None:
+    result = ask("exit 3", attempts=3)
+    assert result.outcome is Outcome.INVALID_OUTPUT
+    assert [attempt.exit_code for attempt in result.attempts] == [3, 3, 3]
+    assert sorted(entry.name for entry in ask.folder.iterdir() if entry.is_dir()) == ["1", "2", "3"]
+    assert result.context.items == ()
+
+
+def test_a_second_query_never_rewrites_the_attempts_of_the_first(ask: Asking) -> None:
+    ask("exit 3")
+    ask(WRITE)
+    assert json.loads((ask.folder / "1" / "attempt.json").read_bytes())["outcome"] == "invalid_output"
+    assert json.loads((ask.folder / "2" / "attempt.json").read_bytes())["outcome"] == "ok"
+
+
+def test_the_deadline_is_a_timeout_that_is_not_tried_again(ask: Asking) -> None:
+    begun = time.monotonic()
+    result = ask("setsid sleep 60 & sleep 60", seconds=1.0, attempts=3)
+    assert result.outcome is Outcome.TIMEOUT
+    assert len(result.attempts) == 1
+    assert time.monotonic() - begun < 6
+
+
+def test_evidence_before_the_deadline_counts_and_is_flagged(ask: Asking) -> None:
+    result = ask(WRITE + "; sleep 60", seconds=1.5, grace=30.0)
+    assert result.outcome is Outcome.OK
+    assert "deadline" in result.attempts[0].flags
+
+
+def test_a_disk_flood_is_output_limit(ask: Asking) -> None:
+    result = ask(
+        "while :; do head -c 3000000 /dev/zero >> notes/flood; done", workspace_bytes=20 * MIB, attempts=2
+    )
+    assert result.outcome is Outcome.OUTPUT_LIMIT
+    assert len(result.attempts) == 1
+
+
+def test_a_changed_haystack_is_no_answer_however_valid_the_evidence(ask: Asking, view: View) -> None:
+    victim = next(iter(sorted((view.path / "trajectories").iterdir()))) / "0000.txt"
+    content = victim.read_bytes()
+    victim.unlink()
+    victim.write_bytes(content)
+    result = ask(f"chmod u+w {victim}; echo x >> {victim}; {WRITE}")
+    assert result.outcome is Outcome.HAYSTACK_MODIFIED
+    assert result.evidence is None
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        "ln -s /etc/passwd memory_module_output.json",
+        "mkdir memory_module_output.json",
+        "mkfifo memory_module_output.json",
+        r"printf '\351' > memory_module_output.json",
+        "head -c 2000000 /dev/zero > memory_module_output.json",
+    ],
+)
+def test_a_hostile_evidence_file_is_invalid_output(ask: Asking, write: str) -> None:
+    assert ask(write).outcome is Outcome.INVALID_OUTPUT
+
+
+def test_bytes_that_are_no_text_change_nothing(ask: Asking) -> None:
+    result = ask(rf"printf '\377\376'; {WRITE}")
+    assert result.outcome is Outcome.OK
+    assert (ask.folder / "1" / "stdout").read_bytes() == b"\xff\xfe"
+
+
+def test_a_cancel_ends_the_attempt_within_two_seconds(ask: Asking) -> None:
+    threading.Timer(1.0, ask.cancel.set).start()
+    begun = time.monotonic()
+    result = ask("sleep 60", attempts=3)
+    assert result.outcome is Outcome.CANCELLED
+    assert len(result.attempts) == 1
+    assert time.monotonic() - begun < 4
+
+
+def test_a_missing_program_is_not_the_agents_answer(ask: Asking) -> None:
+    result = ask(f"exec {sys.executable}-that-is-not-there")
+    assert result.outcome is Outcome.INVALID_OUTPUT
+    assert result.attempts[0].exit_code == 127
