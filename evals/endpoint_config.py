@@ -36,6 +36,10 @@ class Sampling(BaseModel):
     """Further fields of the request body, sent as they are."""
 
 
+READER_SAMPLING = Sampling(temperature=0.6, top_p=0.95, top_k=20, max_output_tokens=20_000)
+JUDGE_SAMPLING = Sampling(reasoning_effort="medium", max_output_tokens=4_096)
+
+
 class EndpointConfig(BaseModel):
     """One model behind an OpenAI-compatible address. The key itself never leaves this object."""
 
@@ -47,7 +51,8 @@ class EndpointConfig(BaseModel):
     api_key: SecretStr | None = Field(default=None, exclude=True, repr=False)
     api_key_variable: str = "OPENAI_API_KEY"
     """Environment variable with the key, where none is given."""
-    sampling: Sampling = Sampling()
+    sampling: Sampling | None = None
+    """None is the usual sampling of the stage: READER_SAMPLING, JUDGE_SAMPLING."""
     timeout_seconds: float = Field(default=600.0, gt=0)
     """Of one request, from sending to the last byte of its answer."""
     connect_seconds: float = Field(default=10.0, gt=0)
@@ -56,6 +61,10 @@ class EndpointConfig(BaseModel):
     backoff_seconds: float = Field(default=1.0, gt=0)
     """First step of the random exponential wait, where the provider names no time."""
 
+    def sampled(self, usual: Sampling) -> "EndpointConfig":
+        """The same endpoint, with the usual sampling where none was chosen."""
+        return self if self.sampling else self.model_copy(update={"sampling": usual})
+
     def key(self) -> str | None:
         """The key given, or the environment's, or None."""
         given = self.api_key.get_secret_value() if self.api_key else os.environ.get(self.api_key_variable, "")
@@ -63,7 +72,7 @@ class EndpointConfig(BaseModel):
 
     def body(self, seed: int | None) -> dict[str, JsonValue]:
         """The request body's fields beside model and messages."""
-        sampling = self.sampling
+        sampling = self.sampling or Sampling()
         limit = sampling.output_limit_name or ("max_tokens" if self.base_url else "max_completion_tokens")
         fields: dict[str, JsonValue] = {
             "temperature": sampling.temperature,

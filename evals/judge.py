@@ -9,7 +9,8 @@ import orjson
 
 import instructions
 from evals.completion import Reply
-from evals.endpoint import Completion, Endpoint, EndpointConfig, JudgeError, Message, Sampling
+from evals.endpoint import Completion, Endpoint, JudgeError, Message
+from evals.endpoint_config import JUDGE_SAMPLING, EndpointConfig
 from evals.question import EvalQuestion
 from evals.scoring.answer import is_unknown, parse_answer
 from evals.scoring.eval_function import ABSTENTION_CHECKER, GOTCHAS_CHECKER, parse_eval_function
@@ -18,7 +19,6 @@ from evals.scoring.judge_reply import UnusableReplyError, lenient_verdict, stric
 from evals.usage import Usage
 from evals.verdict import Verdict
 
-JUDGE_SAMPLING = Sampling(reasoning_effort="medium", max_output_tokens=4_096)
 MAX_ASKS = 3
 
 _KINDS: dict[str, instructions.JudgeKind] = {ABSTENTION_CHECKER: "abstention", GOTCHAS_CHECKER: "gotchas"}
@@ -49,7 +49,7 @@ class Judge:
         replies: Literal["strict", "lenient"] = "strict",
         cancel: threading.Event | None = None,
     ) -> None:
-        self._endpoint = Endpoint(endpoint, error=JudgeError, cancel=cancel)
+        self._endpoint = Endpoint(endpoint.sampled(JUDGE_SAMPLING), error=JudgeError, cancel=cancel)
         self._read = strict_verdict if replies == "strict" else lenient_verdict
         self._asks = MAX_ASKS if replies == "strict" else 1
 

@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 import instructions
 from evals.completion import Reply
 from evals.context_budget import CutPolicy, fit_context
-from evals.endpoint import Completion, Endpoint, EndpointConfig, Message, ReaderError, Sampling
+from evals.endpoint import Completion, Endpoint, Message, ReaderError
+from evals.endpoint_config import READER_SAMPLING, EndpointConfig
 from evals.question import EvalQuestion
 from evals.reader_message import ImageError, message_parts, parts_sha256, sent_content
 from evals.reading import Cut, Fallback, Reading
@@ -23,8 +24,6 @@ from evals.scoring.answer import is_unknown, parse_answer
 from evals.tokens import EstimatedTokens, TokenCounter
 from evals.usage import Usage
 from runbook.context import MemoryContext
-
-READER_SAMPLING = Sampling(temperature=0.6, top_p=0.95, top_k=20, max_output_tokens=20_000)
 
 
 class ReaderPolicy(BaseModel):
@@ -72,7 +71,7 @@ class Reader:
         prompts: ReaderPrompts | None = None,
         cancel: threading.Event | None = None,
     ) -> None:
-        self._endpoint = Endpoint(endpoint, error=ReaderError, cancel=cancel)
+        self._endpoint = Endpoint(endpoint.sampled(READER_SAMPLING), error=ReaderError, cancel=cancel)
         self._policy = policy or ReaderPolicy()
         self._counter = counter or EstimatedTokens()
         self._prompts = prompts or ReaderPrompts(instructions.reader_system, instructions.reader_frame())

@@ -7,7 +7,7 @@ import pytest
 
 import instructions
 from evals.endpoint import JudgeError
-from evals.judge import JUDGE_SAMPLING, Judge
+from evals.judge import Judge
 from evals.scoring.judge_reply import UnusableReplyError, lenient_verdict, strict_verdict
 from runbook.outcomes import Outcome
 
@@ -40,7 +40,7 @@ def test_a_verdict_has_score_reason_and_cost(model, config, question, reply, sco
 
 def test_the_judge_sees_question_reference_response_and_answer(model, config, question):
     model.says(RIGHT)
-    Judge(config(sampling=JUDGE_SAMPLING)).judge(question, "No page \\boxed{none}")
+    Judge(config()).judge(question, "No page \\boxed{none}")
     expected = instructions.judge_messages(
         "abstention", question.question, question.answer, "No page \\boxed{none}", "none"
     )

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import instructions
-from evals.endpoint import ReaderError
-from evals.reader import READER_SAMPLING, Reader, ReaderPolicy, ReaderPrompts
+from evals.endpoint import ReaderError, Sampling
+from evals.reader import Reader, ReaderPolicy, ReaderPrompts
 from runbook.context import MemoryContext, TextItem
 from runbook.outcomes import Outcome
 
@@ -124,8 +124,10 @@ def test_other_prompts_can_be_given(model, config, make_question):
 
 def test_the_usual_sampling_is_the_benchmarks(model, config, make_question):
     model.says("ok")
-    Reader(config(sampling=READER_SAMPLING)).read(make_question(), context())
-    sent = model.requests[0]
+    Reader(config()).read(make_question(), context())
+    Reader(config(sampling=Sampling(temperature=0))).read(make_question(), context())
+    sent, other = model.requests
+    assert (other["temperature"], "top_k" in other) == (0, False)
     assert (sent["temperature"], sent["top_p"], sent["top_k"]) == (0.6, 0.95, 20)
     assert sent["max_tokens"] == 20_000
 

@@ -1,0 +1,166 @@
+"""The figures of a whole run, under the public names; shares are 0..1, times are seconds of wall time.
+
+A share over no question is None, never 0. What was not scored is in `coverage`, not in a mean.
+"""
+
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+
+from pydantic import BaseModel, ConfigDict
+
+from evals.scoring.eval_function import ABSTENTION_CHECKER
+from evals.usage import Usage
+
+Figures = dict[str, float | int | None]
+
+_TYPES = {
+    "static-environment": "static",
+    "dynamic-environment": "dynamic",
+    "procedure": "procedure",
+    "errors-gotchas": "gotchas",
+}
+_ABSTAINING = ("static", "dynamic", "procedure")
+
+
+class ScoredQuestion(BaseModel):
+    """What the aggregates need of one question; a part that is not known is None and left out of its mean."""
+
+    model_config = ConfigDict(frozen=True)
+
+    question_type: str
+    evaluator: str
+    """The evaluator's name, without options: it decides what an abstention question is, not the type."""
+    score: int | None
+    """0 or 1; None where the question has no score."""
+    unknown: bool = False
+    usage: Usage | None = None
+    """Of the reader."""
+    original_tokens: int | None = None
+    """Of the memory context before it was cut."""
+    final_tokens: int | None = None
+    truncated: bool = False
+    query_seconds: float | None = None
+    post_query_seconds: float | None = None
+    """What the memory still did after its query was answered."""
+
+    @property
+    def category(self) -> str | None:
+        """static, dynamic, procedure or gotchas, for plain and -abs types alike; None for other types."""
+        return _TYPES.get(self.question_type.removesuffix("-abs"))
+
+    @property
+    def abstention(self) -> bool:
+        """Whether the premise is wrong and the answer is to say so."""
+        return self.evaluator == ABSTENTION_CHECKER
+
+
+def accuracy(questions: Sequence[ScoredQuestion], total: int) -> Figures:
+    """Strict, conditional and coverage, side by side.
+
+    Args:
+        questions: those with a record, scored or not.
+        total: all questions of the tier; what is missing has no score.
+    """
+    scores = _scores(questions)
+    return {
+        "strict": sum(scores) / total if total else None,
+        "conditional": _mean(scores),
+        "coverage": len(scores) / total if total else None,
+        "scored": len(scores),
+        "questions": total,
+    }
+
+
+def aggregated_metrics(questions: Sequence[ScoredQuestion]) -> dict[str, Figures | dict[str, Figures]]:
+    """The content of aggregated_metrics.json. Questions without a score are left out."""
+    scored = [question for question in questions if question.score is not None]
+    plain = [question for question in scored if not question.abstention]
+    abstaining = [question for question in scored if question.abstention]
+    return {
+        "overall": {
+            "overall_full_set": _mean(_scores(scored)),
+            "overall_non_abstention_only": _mean(_scores(plain)),
+            "overall_abstention_only": _mean(_scores(abstaining)),
+            "count_all_questions": len(scored),
+            "count_non_abstention": len(plain),
+            "count_abstention": len(abstaining),
+        },
+        "non_abstention_by_category": {
+            category: breakdown(_of(category, plain)) for category in (*_ABSTAINING, "gotchas")
+        },
+        "abstention_by_category": {
+            f"{category}-abs": breakdown(_of(category, abstaining)) for category in _ABSTAINING
+        },
+        "combined_abstention_by_category": {
+            category: breakdown(_of(category, scored)) for category in _ABSTAINING
+        },
+        "abstention_overall": breakdown(abstaining),
+        "tokens": _token_figures([question.usage for question in scored if question.usage is not None]),
+        "memory_context": {
+            "avg_original_tokens": _mean(
+                [q.original_tokens for q in scored if q.original_tokens is not None]
+            ),
+            "avg_final_tokens": _mean([q.final_tokens for q in scored if q.final_tokens is not None]),
+            "num_truncated_sequences": sum(question.truncated for question in scored),
+        },
+        "memory_query": _in_seconds([q.query_seconds for q in scored if q.query_seconds is not None]),
+        "memory_post_query": _in_seconds(
+            [q.post_query_seconds for q in scored if q.post_query_seconds is not None]
+        ),
+    }
+
+
+def breakdown(questions: Sequence[ScoredQuestion]) -> Figures:
+    """Count and shares of scored questions; an unknown answer is not also a wrong one."""
+    wrong = [float(question.score == 0 and not question.unknown) for question in questions]
+    return {
+        "count": len(questions),
+        "pct_correct": _mean(_scores(questions)),
+        "pct_answered_wrong": _mean(wrong),
+        "pct_unknown": _mean([float(question.unknown) for question in questions]),
+    }
+
+
+def latency_figures(seconds: Iterable[float]) -> dict[str, float | None]:
+    """avg, p50, p95, max, total of some durations; None for each where there are none.
+
+    p50 is the value at n // 2 of the sorted durations, p95 the one at min(n - 1, floor(0.95 n)).
+    """
+    ordered = sorted(seconds)
+    if not ordered:
+        return dict.fromkeys(("avg", "p50", "p95", "max", "total"))
+    count = len(ordered)
+    return {
+        "avg": fmean(ordered),
+        "p50": ordered[count // 2],
+        "p95": ordered[min(count - 1, int(0.95 * count))],
+        "max": ordered[-1],
+        "total": sum(ordered),
+    }
+
+
+def _in_seconds(seconds: Sequence[float]) -> Figures:
+    return {f"{name}_seconds": value for name, value in latency_figures(seconds).items()}
+
+
+def _token_figures(usages: Sequence[Usage]) -> Figures:
+    figures: Figures = {}
+    for name in ("prompt_tokens", "completion_tokens", "total_tokens"):
+        counts = [getattr(usage, name) for usage in usages]
+        known = [count for count in counts if count is not None]
+        # One unknown count makes the sum unknown: a sum that is too low would look like a saving.
+        figures[name] = sum(known) if len(known) == len(counts) else None
+        figures[f"avg_{name}"] = _mean(known)
+    return figures
+
+
+def _of(category: str, questions: Sequence[ScoredQuestion]) -> list[ScoredQuestion]:
+    return [question for question in questions if question.category == category]
+
+
+def _scores(questions: Sequence[ScoredQuestion]) -> list[int]:
+    return [question.score for question in questions if question.score is not None]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
