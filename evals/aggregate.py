@@ -5,12 +5,14 @@ A share over no question is None, never 0. What was not scored is in `coverage`,
 
 from collections.abc import Iterable, Sequence
 from statistics import fmean
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from evals.scoring.eval_function import ABSTENTION_CHECKER
 from evals.usage import Usage
 
+_Value = TypeVar("_Value")
 Figures = dict[str, float | int | None]
 
 _TYPES = {
@@ -95,18 +97,14 @@ def aggregated_metrics(questions: Sequence[ScoredQuestion]) -> dict[str, Figures
             category: breakdown(_of(category, scored)) for category in _ABSTAINING
         },
         "abstention_overall": breakdown(abstaining),
-        "tokens": _token_figures([question.usage for question in scored if question.usage is not None]),
+        "tokens": _token_figures(_known(question.usage for question in scored)),
         "memory_context": {
-            "avg_original_tokens": _mean(
-                [q.original_tokens for q in scored if q.original_tokens is not None]
-            ),
-            "avg_final_tokens": _mean([q.final_tokens for q in scored if q.final_tokens is not None]),
+            "avg_original_tokens": _mean(_known(question.original_tokens for question in scored)),
+            "avg_final_tokens": _mean(_known(question.final_tokens for question in scored)),
             "num_truncated_sequences": sum(question.truncated for question in scored),
         },
-        "memory_query": _in_seconds([q.query_seconds for q in scored if q.query_seconds is not None]),
-        "memory_post_query": _in_seconds(
-            [q.post_query_seconds for q in scored if q.post_query_seconds is not None]
-        ),
+        "memory_query": _in_seconds(_known(question.query_seconds for question in scored)),
+        "memory_post_query": _in_seconds(_known(question.post_query_seconds for question in scored)),
     }
 
 
@@ -147,9 +145,9 @@ def _token_figures(usages: Sequence[Usage]) -> Figures:
     figures: Figures = {}
     for name in ("prompt_tokens", "completion_tokens", "total_tokens"):
         counts = [getattr(usage, name) for usage in usages]
-        known = [count for count in counts if count is not None]
+        known = _known(counts)
         # One unknown count makes the sum unknown: a sum that is too low would look like a saving.
-        figures[name] = sum(known) if len(known) == len(counts) else None
+        figures[name] = sum(known) if counts and len(known) == len(counts) else None
         figures[f"avg_{name}"] = _mean(known)
     return figures
 
@@ -159,7 +157,11 @@ def _of(category: str, questions: Sequence[ScoredQuestion]) -> list[ScoredQuesti
 
 
 def _scores(questions: Sequence[ScoredQuestion]) -> list[int]:
-    return [question.score for question in questions if question.score is not None]
+    return _known(question.score for question in questions)
+
+
+def _known(values: Iterable[_Value | None]) -> list[_Value]:
+    return [value for value in values if value is not None]
 
 
 def _mean(values: Sequence[float]) -> float | None:
