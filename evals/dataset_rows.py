@@ -78,7 +78,7 @@ def _image(row: Row, root: Path) -> tuple[Path | None, str | None]:
         if not path.is_file():
             raise row.error(f"image {relative!r} is not there", "add the file, or set image to null")
         return path, _verified_digest(row, relative, path)
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
         raise row.error(f"image {relative!r} cannot be read: {error}", "check the file") from error
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,10 @@ from instructions import ReaderFrame
 from runbook.context import ImageItem, MemoryContext
 
 _MEDIA_TYPES = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF8": "image/gif",
-    b"RIFF": "image/webp",
+    re.compile(rb"\x89PNG\r\n\x1a\n"): "image/png",
+    re.compile(rb"\xff\xd8\xff"): "image/jpeg",
+    re.compile(rb"GIF8[79]a"): "image/gif",
+    re.compile(rb"RIFF....WEBP", re.DOTALL): "image/webp",
 }
 
 
@@ -77,7 +78,7 @@ def _picture(path: Path, recorded_sha256: str | None) -> Picture:
     sha256 = hashlib.sha256(content).hexdigest()
     if recorded_sha256 not in (None, sha256):
         raise ImageError(f"{path}: the image is not the one that was recorded, its SHA-256 differs")
-    media_type = next((kind for start, kind in _MEDIA_TYPES.items() if content.startswith(start)), None)
+    media_type = next((kind for start, kind in _MEDIA_TYPES.items() if start.match(content)), None)
     if media_type is None:
         raise ImageError(f"{path}: no PNG, JPEG, GIF or WebP image")
     return Picture(media_type, content, sha256)

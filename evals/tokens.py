@@ -111,8 +111,11 @@ class EstimatedTokens:
         )
 
     def image(self, path: Path) -> int:
-        with Image.open(path) as image:
-            return self.images.of_size(*image.size)
+        try:
+            with Image.open(path) as image:
+                return self.images.of_size(*image.size)
+        except Image.DecompressionBombError as error:
+            raise OSError(f"{path}: {error}") from error
 
 
 def _count(pattern: re.Pattern[str], text: str) -> int:

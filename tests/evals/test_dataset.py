@@ -182,6 +182,11 @@ def test_a_folder_that_is_a_link_out_of_the_root(root, tmp_path):
     assert "link out of the data root" in refusal(root.question(image="images/x.png"))
 
 
+def test_an_image_that_is_a_link_to_itself(root):
+    (root.path / "loop.png").symlink_to("loop.png")
+    assert "loop.png" in refusal(root.question(image="loop.png"))
+
+
 def test_an_image_that_is_not_there(root):
     assert "is not there" in refusal(root.question(image="x.png"))
 
