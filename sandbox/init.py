@@ -9,25 +9,30 @@ syntax of Python 3.8. It ends after N seconds on the monotonic clock (exit 124),
 and takes every process of its sandbox with it. As PID 1 of a namespace that is everybody else; elsewhere it
 becomes the subreaper of its children, so that also a process that left its session is still found.
 
-The control socket FD carries one JSON object per line. The host sends
-`{"run": ID, "argv": [...], "env": {...}, "cwd": "..."}` with the three descriptors of stdin, stdout and
-stderr; init says `{"ready": PID}` once, and `{"exited": ID, "code": N}` at each end (128 + n for signal n,
-126 or 127 where the command could not be run, with the reason on its stderr).
+The control socket FD carries requests to init: four bytes of length (big endian), then a marshalled dict
+`{"run": ID, "argv": [...], "env": {...}, "cwd": "..."}`, with the descriptors of stdin, stdout and stderr.
+Init answers in lines: `ready PID` once, and `exited ID CODE` at each end (128 + n for signal n, 126 or 127
+where the command could not be run, with the reason on its stderr).
+
+Modules are few and light, because every sandbox waits for this program to start.
 """
 
 from __future__ import annotations
 
-import array
-import contextlib
 import errno
-import json
+import marshal
 import os
 import resource
 import select
 import signal
 import socket
+import struct
 import sys
 import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 DEADLINE_EXIT = 124
 STOPPED_EXIT = 143
@@ -96,46 +101,61 @@ class Control:
     def __init__(self, descriptor: int) -> None:
         os.set_inheritable(descriptor, False)
         self.socket = socket.socket(fileno=descriptor)
-        self._text = b""
+        self._bytes = b""
         self._descriptors: list[int] = []
-        self.send({"ready": os.getpid()})
+        self.send("ready", os.getpid())
 
-    def send(self, message: dict[str, object]) -> None:
+    def send(self, *words: object) -> None:
         """Tell the host; a host that is gone is noticed at the next read."""
-        with contextlib.suppress(OSError):
-            self.socket.sendall(json.dumps(message).encode("ascii") + b"\n")
+        try:
+            self.socket.sendall(" ".join(map(str, words)).encode("ascii") + b"\n")
+        except OSError:
+            pass
 
-    def receive(self) -> list[tuple[dict[str, object], list[int]]] | None:
+    def receive(self) -> list[tuple[dict[str, Any], list[int]]] | None:
         """The requests that are complete, each with its descriptors, or None at the end of the host."""
-        width = array.array("i").itemsize
         flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
         try:
-            data, ancillary, _, _ = self.socket.recvmsg(1 << 16, socket.CMSG_SPACE(16 * width), flags)
+            data, ancillary, _, _ = self.socket.recvmsg(1 << 16, socket.CMSG_SPACE(64), flags)
         except OSError:
             return None
         for level, kind, payload in ancillary:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                received = array.array("i")
-                received.frombytes(payload[: len(payload) - len(payload) % width])
-                self._descriptors.extend(received)
+                self._descriptors.extend(struct.unpack("%di" % (len(payload) // 4), payload))
         if not data:
             return None
-        *lines, self._text = (self._text + data).split(b"\n")
+        self._bytes += data
         requests = []
-        for line in lines:
+        while len(self._bytes) >= 4:
+            end = 4 + int.from_bytes(self._bytes[:4], "big")
+            if len(self._bytes) < end:
+                break
             taken, self._descriptors = self._descriptors[:3], self._descriptors[3:]
-            requests.append((json.loads(line), taken))
+            requests.append((marshal.loads(self._bytes[4:end]), taken))
+            self._bytes = self._bytes[end:]
         return requests
 
 
-def call_libc(function: str, *arguments: int) -> bool:
-    """Call a libc function that Python does not offer; False where that cannot be done."""
-    try:
-        import ctypes
+class Libc:
+    """System calls that Python does not offer; without ctypes they are left out."""
 
-        return int(getattr(ctypes.CDLL(None, use_errno=True), function)(*arguments)) >= 0
-    except (ImportError, OSError, AttributeError):
-        return False
+    def __init__(self) -> None:
+        try:
+            import ctypes
+        except ImportError:
+            self._library = None
+        else:
+            self._library = ctypes.CDLL(None)
+
+    def prctl(self, option: int, argument: int) -> None:
+        if self._library is not None:
+            self._library.prctl(option, argument, 0, 0, 0)
+
+    def clear_capabilities(self) -> None:
+        """Give up also the inheritable capabilities, which a change of user leaves."""
+        if self._library is not None:
+            header, nothing = struct.pack("=Ii", CAPABILITY_VERSION, 0), bytes(24)
+            self._library.capset(header, nothing)
 
 
 def settle(options: Options) -> None:
@@ -145,30 +165,20 @@ def settle(options: Options) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (options.file_bytes, options.file_bytes))
     if options.processes:
         resource.setrlimit(resource.RLIMIT_NPROC, (options.processes, options.processes))
+    if sys.platform != "linux":
+        return
+    libc = Libc()
     if options.user:
         uid, gid = map(int, options.user.split(":"))
         for capability in range(64):
-            call_libc("prctl", PR_CAPBSET_DROP, capability, 0, 0, 0)
+            libc.prctl(PR_CAPBSET_DROP, capability)
         os.setgroups([])
         os.setresgid(gid, gid, gid)
         os.setresuid(uid, uid, uid)
-        clear_capabilities()
-    if sys.platform != "linux":
-        return
-    call_libc("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0)
+        libc.clear_capabilities()
+    libc.prctl(PR_SET_DUMPABLE, 0)
     if os.getpid() != 1:
-        call_libc("prctl", PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def clear_capabilities() -> None:
-    """Give up also the inheritable capabilities, which a change of user leaves."""
-    try:
-        import ctypes
-
-        header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
-        ctypes.CDLL(None).capset(header, (ctypes.c_uint32 * 6)())
-    except (ImportError, OSError, AttributeError):
-        pass
+        libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def prefer_for_oom() -> None:
@@ -264,15 +274,19 @@ def descendants(root: int) -> set[int]:
 
 def signal_all(pids: set[int], number: int) -> None:
     for pid in pids:
-        with contextlib.suppress(OSError):
+        try:
             os.kill(pid, number)
+        except OSError:
+            pass
 
 
 def destroy() -> None:
     """Kill every other process of this sandbox."""
     if os.getpid() == 1:
-        with contextlib.suppress(OSError):
+        try:
             os.kill(-1, signal.SIGKILL)
+        except OSError:
+            pass
         return
     # Stopped processes cannot fork, so the set that is killed is complete.
     stopped: set[int] = set()
@@ -294,7 +308,7 @@ def destroy() -> None:
 def supervise(options: Options, wakeup: Wakeup, control: Control | None) -> int:
     """Wait for what ends the sandbox and return the exit code; no work is done while nothing happens."""
     deadline = time.monotonic() + options.seconds
-    runs: dict[int, object] = {}
+    runs: dict[int, int] = {}
     main = spawn(options.argv, dict(os.environ), os.getcwd(), []) if options.argv else 0
     sources = [wakeup.reader] + ([control.socket.fileno()] if control else [])
     while True:
@@ -312,21 +326,19 @@ def supervise(options: Options, wakeup: Wakeup, control: Control | None) -> int:
                 start_run(request, descriptors, control, runs)
         for pid, code in reap().items():
             if pid in runs and control:
-                control.send({"exited": runs.pop(pid), "code": code})
+                control.send("exited", runs.pop(pid), code)
             if pid == main:
                 return code
 
 
 def start_run(
-    request: dict[str, object], descriptors: list[int], control: Control, runs: dict[int, object]
+    request: dict[str, Any], descriptors: list[int], control: Control, runs: dict[int, int]
 ) -> None:
-    argv, env, cwd = request["argv"], request["env"], request["cwd"]
-    assert isinstance(argv, list) and isinstance(env, dict) and isinstance(cwd, str)
     try:
-        runs[spawn(argv, env, cwd, descriptors)] = request["run"]
+        runs[spawn(request["argv"], request["env"], request["cwd"], descriptors)] = request["run"]
     except OSError as error:
         os.write(descriptors[2], ("cannot start a process: " + str(error) + "\n").encode())
-        control.send({"exited": request["run"], "code": 126})
+        control.send("exited", request["run"], 126)
     finally:
         for descriptor in descriptors:
             os.close(descriptor)

@@ -5,7 +5,6 @@ relative one becomes a link in the workspace and what it shows is compared befor
 """
 
 import os
-import secrets
 import shutil
 import subprocess
 import sys
@@ -23,8 +22,6 @@ from sandbox.workspace import take_back
 
 STOP_SECONDS = 2.0
 VIOLATIONS_SHOWN = 20
-# In the environment of every command, so that its processes are known even without init.
-MARK = "SANDBOX_ID"
 
 
 class ProcessSandbox:
@@ -60,7 +57,6 @@ class _ProcessCage:
         self._spec = spec
         self._snapshots = snapshots
         self.workdir = str(spec.workspace.absolute())
-        self._mark = secrets.token_hex(16)
         self._init: int | None = None
         self._links = _Links(spec)
         try:
@@ -74,7 +70,6 @@ class _ProcessCage:
             "HOME": self._make_scratch("home"),
             "TMPDIR": self._make_scratch("tmp"),
             "LANG": "C.UTF-8",
-            MARK: self._mark,
         }
 
     def pids(self) -> list[int]:
@@ -105,7 +100,7 @@ class _ProcessCage:
             signal_all(descendants(process.pid), SIGKILL)
             process.kill()
             process.wait()
-        while left := marked_processes(self._mark):
+        while left := processes_with(self._scratch):
             signal_all(left, SIGKILL)
 
     def report(self) -> Collected:
@@ -155,14 +150,14 @@ class _Links:
                 link.unlink()
 
 
-def marked_processes(mark: str) -> set[int]:
-    """Pids of the live processes with `mark` in their environment; none where there is no /proc."""
-    wanted = f"{MARK}={mark}".encode()
+def processes_with(scratch: Path) -> set[int]:
+    """Pids of the processes whose environment names the scratch folder; none where there is no /proc."""
+    marks = {f"HOME={scratch / 'home'}".encode(), f"TMPDIR={scratch / 'tmp'}".encode()}
     found = set()
     with suppress(OSError), os.scandir("/proc") as entries:
         for entry in entries:
             if entry.name.isdigit():
                 with suppress(OSError):
-                    if wanted in Path(entry.path, "environ").read_bytes().split(b"\0"):
+                    if marks.intersection(Path(entry.path, "environ").read_bytes().split(b"\0")):
                         found.add(int(entry.name))
     return found

@@ -5,7 +5,7 @@ end, whatever ended it. Two back ends differ only in their `Cage`: where init ru
 """
 
 import fcntl
-import json
+import marshal
 import os
 import selectors
 import signal
@@ -28,6 +28,8 @@ INIT = Path(__file__).with_name("init.py")
 # Init ends by itself this long after the deadline, should we not be there to hold it.
 BACKSTOP_SECONDS = 3.0
 READY_SECONDS = 30.0
+# Understood by every Python that init may run on.
+MARSHAL_VERSION = 2
 OOM_EXIT = 128 + signal.SIGKILL
 
 
@@ -138,7 +140,7 @@ class SupervisedSandbox:
             if run is not None:
                 command_env = {**self._cage.env, **self._spec.env, **(env or {})}
                 request = {"run": run, "argv": list(argv), "env": command_env, "cwd": self.workdir}
-                self._send(json.dumps(request).encode("ascii") + b"\n", theirs)
+                self._send(marshal.dumps(request, MARSHAL_VERSION), theirs)
         self._wake()
         return execution
 
@@ -176,11 +178,12 @@ class SupervisedSandbox:
             notes=known.notes,
         )
 
-    def _send(self, line: bytes, descriptors: list[int]) -> None:
+    def _send(self, request: bytes, descriptors: list[int]) -> None:
         """Send to init; should it be gone, the keeper ends the execution."""
+        framed = len(request).to_bytes(4, "big") + request
         with self._sending, suppress(OSError):
-            sent = socket.send_fds(self._ours, [line], descriptors)
-            self._ours.sendall(line[sent:])
+            sent = socket.send_fds(self._ours, [framed], descriptors)
+            self._ours.sendall(framed[sent:])
 
     def _end_for_disk(self, exceeded: str) -> None:
         self._disk_limit = exceeded
@@ -247,17 +250,17 @@ class SupervisedSandbox:
                     elif not self._hear(lines.receive()):
                         return Ending.LOST
 
-    def _hear(self, messages: list[dict[str, int]] | None) -> bool:
+    def _hear(self, lines: list[str] | None) -> bool:
         """Take in what init said; False when it is gone."""
-        for message in messages or []:
-            code = message["code"]
+        for line in lines or []:
+            run, code = map(int, line.removeprefix("exited ").split())
             with self._lock:
-                execution = self._runs.pop(message["exited"], None)
-                self._timeouts.pop(message["exited"], None)
+                execution = self._runs.pop(run, None)
+                self._timeouts.pop(run, None)
             self._killed_for_memory = self._killed_for_memory or code == OOM_EXIT
             if execution is not None:
                 execution.finish(Ending.EXITED, code)
-        return messages is not None
+        return lines is not None
 
     def _close(self, process: subprocess.Popen[bytes] | None, ending: Ending) -> None:
         if process is not None:
@@ -279,13 +282,13 @@ class SupervisedSandbox:
 
 
 class _Lines:
-    """Whole lines of JSON from a stream socket."""
+    """Whole lines from a stream socket."""
 
     def __init__(self, stream: socket.socket) -> None:
         self._stream = stream
         self._text = b""
 
-    def receive(self) -> list[dict[str, int]] | None:
+    def receive(self) -> list[str] | None:
         """Wait for at least one line; None at the end of the stream."""
         while True:
             try:
@@ -296,7 +299,7 @@ class _Lines:
                 return None
             *lines, self._text = (self._text + data).split(b"\n")
             if lines:
-                return [json.loads(line) for line in lines]
+                return [line.decode("ascii") for line in lines]
 
 
 def _open_stdin(data: bytes) -> int:
