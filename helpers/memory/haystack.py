@@ -10,6 +10,7 @@ from .page import clip, quote
 COLUMNS = ("slug", "id", "states", "outcome", "action_convention", "start_url", "goal")
 STATE_BYTES = 64 << 20  # of one state file; what a page can show is far less
 LEAST_PREFIX = 4
+EXTENSIONS = ("png", "jpg", "webp", "gif")  # of screenshots
 
 
 class Row:
@@ -172,6 +173,22 @@ def read_state(workspace: Workspace, slug: str, index: int) -> StateText:
         return StateText(read_text(workspace.state_path(slug, index)))
     except OSError as error:
         raise HelperError(f"state {index} of {slug} cannot be read: {error.strerror}") from None
+
+
+def screenshot(workspace: Workspace, slug: str, index: int) -> str | None:
+    """The path of a state's screenshot, or None."""
+    for extension in EXTENSIONS:
+        path = os.path.join(workspace.trajectories, slug, f"{index:04d}.{extension}")
+        if os.path.isfile(path):
+            return path
+    return None
+
+
+def with_screenshots(workspace: Workspace, slug: str) -> list[int]:
+    """The states of a trajectory that have a screenshot."""
+    names = os.listdir(os.path.join(workspace.trajectories, slug))
+    parts = [name.partition(".") for name in names]
+    return sorted(int(stem) for stem, _, extension in parts if stem.isdigit() and extension in EXTENSIONS)
 
 
 def read_text(path: str, most: int = STATE_BYTES) -> str:

@@ -6,11 +6,10 @@ import os
 
 from .arguments import NUMBER, TEXT, Arguments, Verb
 from .failure import FOUND, NOTHING_FOUND, HelperError
-from .haystack import Workspace, compact
+from .haystack import Workspace, compact, screenshot, with_screenshots
 from .page import Page, quote
 from .state import one_state
 
-EXTENSIONS = ("png", "jpg", "webp", "gif")
 IMAGES = os.path.join("notes", "images")
 HEAD_BYTES = 256 * 1024  # in which a JPEG's size is looked for
 
@@ -54,22 +53,6 @@ def contact(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     if shown < len(wanted):
         page.foot(f"… {len(wanted) - shown} more: memory contact {slug} --from {wanted[shown]}")
     return FOUND
-
-
-def screenshot(workspace: Workspace, slug: str, index: int) -> str | None:
-    """The path of a state's screenshot, or None."""
-    for extension in EXTENSIONS:
-        path = os.path.join(workspace.trajectories, slug, f"{index:04d}.{extension}")
-        if os.path.isfile(path):
-            return path
-    return None
-
-
-def with_screenshots(workspace: Workspace, slug: str) -> list[int]:
-    """The states of a trajectory that have a screenshot."""
-    names = os.listdir(os.path.join(workspace.trajectories, slug))
-    parts = [name.partition(".") for name in names]
-    return sorted(int(stem) for stem, _, extension in parts if stem.isdigit() and extension in EXTENSIONS)
 
 
 def size(path: str) -> tuple[int, int] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 MODULES = {
     "overview": "overview",
     "show": "show",
-    "timeline": "timeline",
+    "timeline": "show",
     "state": "state",
     "span": "state",
     "match": "grep",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .arguments import NUMBER, Arguments, Verb
 from .failure import FOUND, HelperError
-from .haystack import StateText, Workspace, plain, read_state
+from .haystack import StateText, Workspace, compact, plain, read_state, with_screenshots
 from .page import Page, clip
 
 # Widths of action and thought, tried in this order until the list fits on the page.
@@ -62,6 +62,9 @@ def _head(workspace: Workspace, slug: str, page: Page) -> int:
     )
     page.line(f"outcome: {clip(outcome, 300) or 'not recorded'}; action shown: {meaning}")
     page.line(f"start: {about.get('start_url', '')}", 300)
+    pictured = with_screenshots(workspace, slug)
+    if pictured:
+        page.line(f"screenshots: {compact(pictured)}  (memory image {slug} N, memory contact {slug})")
     return total
 
 

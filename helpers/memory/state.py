@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from .arguments import TEXT, Arguments, Verb, whole
 from .failure import FOUND, NOTHING_FOUND, HelperError
-from .haystack import StateText, Workspace, compact, plain, read_state
+from .haystack import StateText, Workspace, compact, plain, read_state, screenshot
 from .page import LONG_LINE, Page, clip
 
 CONTEXT_LINES = 2
+SPAN_WIDTH = 600
 
 
 def state(arguments: Arguments, workspace: Workspace, page: Page) -> int:
@@ -18,7 +19,8 @@ def state(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     if arguments.has("find"):
         return _find(arguments.text("find"), text, slug, index, page)
     start, column = _from(arguments.text("from", "1"), text)
-    page.line(f"# {slug} state {index} of 0-{workspace.states(slug) - 1}, {len(text.lines)} lines")
+    pictured = f"; screenshot: memory image {slug} {index}" if screenshot(workspace, slug, index) else ""
+    page.line(f"# {slug} state {index} of 0-{workspace.states(slug) - 1}, {len(text.lines)} lines{pictured}")
     if column:
         column += page.piece(text.lines[start][column:])
         if column < len(text.lines[start]):
@@ -99,11 +101,14 @@ def span(arguments: Arguments, workspace: Workspace, page: Page) -> int:
         text = read_state(workspace, slug, index)
         observation = text.lines[text.observation :]
         known = {plain(line) for line in observation}
-        new = [line for line in observation if plain(line) not in before]
-        share = page.room // (len(indices) - done)
-        if not _one_of_span(index, text, new, page.room - share, page):
-            left = f"{index}-{indices[-1]}" if index != indices[-1] else str(index)
-            page.foot(f"… page full; continue: memory span {slug} {left}, or memory state {slug} {index}")
+        new = [
+            (number, line)
+            for number, line in enumerate(observation, text.observation + 1)
+            if plain(line) not in before
+        ]
+        end = page.room - page.room // (len(indices) - done)
+        if not _one_of_span(f"{slug} {index}", text, new, end, page):
+            page.foot(f"… page full; continue: memory span {slug} {clip(compact(indices[done:]), 200)}")
             return FOUND
         before = known
     page.foot("whole states: memory state ID N")
@@ -121,17 +126,17 @@ def _span_words(words: list[str], workspace: Workspace) -> tuple[str, list[tuple
     return slug, workspace.ranges(slug, "-".join(words[1:]))
 
 
-def _one_of_span(index: int, text: StateText, new: list[str], end: int, page: Page) -> bool:
+def _one_of_span(state: str, text: StateText, new: list[tuple[int, str]], end: int, page: Page) -> bool:
     """Write one state until `end` bytes of the page are left; False when its header does not fit."""
-    if not page.line(f"## state {index}"):
+    if not page.line(f"## state {state.rpartition(' ')[2]}"):
         return False
     for line in text.lines[: max(0, text.observation - 1)]:
-        if not page.line(line, 600):
+        if not page.line(line, SPAN_WIDTH):
             return False
-    for place, line in enumerate(new):
-        shown = clip(line, 600)
-        if page.room - len(shown.encode("utf-8", "replace")) - 60 < end:
-            return page.line(f"  … {len(new) - place} more lines: memory state … {index}")
+    for place, (number, line) in enumerate(new):
+        shown = clip(line, SPAN_WIDTH)
+        if page.room - len(shown.encode("utf-8", "replace")) - 80 < end:
+            return page.line(f"  … {len(new) - place} more lines: memory state {state} --from {number}")
         if not page.line(shown):
             return False
     unchanged = len(text.lines) - text.observation - len(new)

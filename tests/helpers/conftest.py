@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,17 +117,24 @@ class Workspace:
         python: Sequence[str] = (sys.executable,),
     ) -> Done:
         """Run `memory LINE` and wait for it; stdin is empty unless given."""
-        argv = [*python, "-I", "-S", "-B", str(MEMORY), *line]
         done = subprocess.run(
-            argv,
+            self.argv(*line, python=python),
             input=stdin or b"",
             capture_output=True,
             timeout=60,
             check=False,
             cwd=self.root,
-            env={"PATH": os.environ["PATH"], "MEMORY_WORKSPACE": str(self.root), **(env or {})},
+            env=self.environment(env or {}),
         )
         return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def argv(self, *line: str | bytes, python: Sequence[str] = (sys.executable,)) -> list[str | bytes]:
+        """What the launcher runs."""
+        return [*python, "-I", "-S", "-B", str(MEMORY), *line]
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """What the launcher sets."""
+        return {"PATH": os.environ["PATH"], "MEMORY_WORKSPACE": str(self.root), **(extra or {})}
 
     def files(self) -> dict[str, bytes]:
         """Everything written beside the haystack, by relative path."""
@@ -135,6 +143,39 @@ class Workspace:
             if path.is_file() and "haystack" not in path.relative_to(self.root).parts:
                 found[str(path.relative_to(self.root))] = path.read_bytes()
         return found
+
+
+# One black pixel.
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
+    "0000000c49444154789c63606060000000040001f61738550000000049454e44ae426082"
+)
+
+
+@dataclass(frozen=True)
+class Shop:
+    """The small haystack: a workspace and the slugs of its three trajectories."""
+
+    workspace: Workspace
+    orders: str
+    refund: str
+    chinese: str
+
+    def memory(self, *line: str, **options: Any) -> Done:
+        """Run the memory command in the workspace."""
+        return self.workspace.memory(*line, **options)
+
+
+@pytest.fixture(scope="session")
+def view_builder() -> type[ViewBuilder]:
+    """The builder itself, for views that several tests share."""
+    return ViewBuilder
+
+
+@pytest.fixture(scope="session")
+def recorded() -> type[Recorded]:
+    """The class of a recorded state."""
+    return Recorded
 
 
 @pytest.fixture
@@ -149,3 +190,46 @@ def workspace(tmp_path: Path) -> Workspace:
     root = tmp_path / "workspace"
     (root / "notes").mkdir(parents=True, exist_ok=True)
     return Workspace(root)
+
+
+ORDERS = """RootWebArea 'Orders', focused
+\t[12] navigation '', visible
+\t\t[13] link 'Export', clickable
+\t[20] heading 'Orders'
+\t[21] gridcell 'Order 1001, Ada Lovelace, 42.00 EUR'"""
+
+
+@pytest.fixture
+def shop(new_view: Callable[[], ViewBuilder], workspace: Workspace) -> Shop:
+    """A small haystack: an order run with a screenshot, a refund run, and one in Chinese."""
+    view = new_view()
+    orders = view.add(
+        "web/Order-Run 7",
+        [
+            Recorded(
+                ORDERS,
+                "http://shop.test/orders",
+                "click('13')  # [13] link 'Export', clickable",
+                "Export it.",
+            ),
+            Recorded(
+                ORDERS.replace("[21]", "[99]") + "\n\t[30] dialog 'Export finished'",
+                "http://shop.test/orders",
+                "send_msg_to_user('done')",
+            ),
+            Recorded(
+                "RootWebArea 'Bye'\n\t[1] StaticText 'Signed out'", "http://shop.test/bye", image=(PNG, "png")
+            ),
+        ],
+        goal="Export all orders\nas a table",
+        outcome="success",
+    )
+    refund = view.add(
+        "refund-run",
+        [Recorded(f"RootWebArea 'Refund'\n\t[5] StaticText 'Refund step {n}'") for n in range(30)],
+        goal="Refund order 1001",
+        outcome="failure",
+    )
+    chinese = view.add("中文/任务", [Recorded("首页\n\t[3] 链接 '订单列表'")], goal="打开订单列表")
+    view.finish()
+    return Shop(workspace, orders, refund, chinese)
