@@ -36,6 +36,8 @@ class AttemptSettings:
     limits: Limits
     instruction: InstructionOptions
     helper_usage: str
+    workspaces: Path
+    """The folder in which workspaces are made."""
     grace_seconds: float = 10.0
     budget: int = STATE_BUDGET
 
@@ -109,7 +111,7 @@ class Attempt:
         if self._workspace is not None:
             try:
                 if self._history is not None:
-                    self._history.snapshot("after")
+                    notes += self._history.snapshot("after").skipped
                     write_atomically(self._folder / "workspace.diff", self._history.diff().encode())
                 notes += self._workspace.move_into(self._folder / "workspace")
             except OSError as error:
@@ -127,6 +129,7 @@ class Attempt:
                 locate_workspace=venue.workspace_inside,
                 locate_helpers=venue.helpers_inside,
                 haystack=self._task.haystack.path if venue.links_haystack else None,
+                parent=settings.workspaces,
             )
         )
         return workspace

@@ -166,7 +166,7 @@ def data_root(tmp_path: Path) -> Path:
     return write_data_root(tmp_path / "data")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_data_root() -> Callable[..., Path]:
     """`write_data_root`, for tests that need other sizes."""
     return write_data_root

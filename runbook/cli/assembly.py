@@ -14,9 +14,10 @@ import helpers
 from instructions import InstructionOptions
 from runbook.agents import Agent, ExternalAgent, make_agent
 from runbook.attempt import Arm, AttemptSettings
-from runbook.cli.home import home
+from runbook.cli.home import home, workspace_registry
 from runbook.controller import AgentMemory
 from runbook.venue import ExternalVenue, SandboxVenue, Venue
+from runbook.workspace_place import WorkspacePlace, sweep
 from sandbox.docker_engine import DockerSandbox, connect
 from sandbox.doctor import can_bind_mount
 from sandbox.image import ensure_image
@@ -56,6 +57,8 @@ def assemble_memory(settings: ArmSettings, say: Callable[[str], None]) -> Iterat
     """
     agent = make_agent(settings.agent, settings.agent_command)
     with ExitStack() as stack:
+        sweep(workspace_registry())
+        place = stack.enter_context(WorkspacePlace.open(workspace_registry()))
         venue = _venue(agent, settings, say, stack)
         attempt = AttemptSettings(
             limits=Limits(wall_seconds=settings.timeout),
@@ -67,6 +70,7 @@ def assemble_memory(settings: ArmSettings, say: Callable[[str], None]) -> Iterat
                 seconds=int(settings.timeout),
             ),
             helper_usage=helper_usage(),
+            workspaces=place.path,
             grace_seconds=settings.grace,
             budget=settings.budget,
         )

@@ -34,9 +34,7 @@ def _bubblewrap() -> Check:
     except SandboxError as error:
         return Check("bubblewrap", ok=False, detail=str(error), mend=error.mend)
     lacking = sorted(frozenset(Capability) - sandbox.capabilities)
-    detail = (
-        f"works, without {', '.join(lacking)}" if lacking else "works, with memory, cpu and process limits"
-    )
+    detail = f"works, without {', '.join(lacking)}" if lacking else "works, with all limits"
     return Check("bubblewrap", ok=True, detail=detail)
 
 

@@ -12,6 +12,11 @@ def home() -> Path:
     return (Path(cache) if cache else Path.home() / ".cache") / "runbook"
 
 
+def workspace_registry() -> Path:
+    """Where places of workspaces are registered."""
+    return home() / "workspaces"
+
+
 def store_folder(chosen: Path | None) -> Path:
     """The store to use: the one named, else the one in `home()`."""
     return (chosen or home() / "store").expanduser().resolve()

@@ -4,8 +4,10 @@ import typer
 from rich.console import Console
 
 from runbook.cli.failures import Commands
+from runbook.cli.home import workspace_registry
 from runbook.cli.options import AsJson
 from runbook.cli.tables import print_json
+from runbook.workspace_place import sweep
 from sandbox.docker_engine import connect
 from sandbox.protocol import SandboxError
 from sandbox.reaper import reap
@@ -20,20 +22,25 @@ def _group() -> None:
 
 @sandboxes.command()
 def gc(as_json: AsJson = False) -> None:
-    """Remove sandboxes whose process is gone; those of living processes are left alone."""
+    """Remove containers and workspaces whose process is gone; those of living processes are left alone."""
+    workspaces = [str(path) for path in sweep(workspace_registry())]
+    containers, engine = _reaped()
+    if as_json:
+        print_json({"containers": containers, "workspaces": workspaces, "engine": engine})
+        return
+    console = Console(soft_wrap=True, highlight=False)
+    console.print(f"removed {len(containers)} containers and {len(workspaces)} folders of workspaces")
+    if engine:
+        console.print(f"containers were not looked for: {engine}", markup=False)
+
+
+def _reaped() -> tuple[list[str], str]:
+    """The containers that were removed, and why none could be looked for."""
     try:
         engine = connect()
     except SandboxError as error:
-        if as_json:
-            print_json({"removed": [], "engine": str(error)})
-        else:
-            Console().print(f"nothing to clean: {error}", highlight=False, soft_wrap=True)
-        return
+        return [], str(error)
     try:
-        removed = reap(engine)
+        return [left.container for left in reap(engine)], ""
     finally:
         engine.close()
-    if as_json:
-        print_json({"removed": [left.container for left in removed], "engine": None})
-    else:
-        Console().print(f"removed {len(removed)} sandboxes", highlight=False)

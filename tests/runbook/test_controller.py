@@ -4,6 +4,7 @@ import json
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -30,11 +31,18 @@ EVIDENCE = {
 WRITE = f"printf '%s' '{json.dumps(EVIDENCE)}' > memory_module_output.json"
 
 
+@pytest.fixture(scope="module")
+def store(make_data_root: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Store:
+    folder = tmp_path_factory.mktemp("haystack")
+    store = Store.open(folder / "store")
+    import_lme_v2(make_data_root(folder / "data"), store)
+    return store
+
+
 @pytest.fixture
-def view(data_root: Path, tmp_path: Path) -> View:
-    store = Store.open(tmp_path / "store")
-    slugs = import_lme_v2(data_root, store).slugs
-    return Views(store).acquire(slugs.values())
+def view(store: Store) -> Iterator[View]:
+    with Views(store).acquire(entry.slug for entry in store.entries()) as view:
+        yield view
 
 
 class Asking:
@@ -44,6 +52,8 @@ class Asking:
         self.view = view
         self.folder = folder
         self.cancel = threading.Event()
+        self._workspaces = folder.parent / "workspaces"
+        self._workspaces.mkdir()
 
     def __call__(
         self, script: str, *, attempts: int = 1, seconds: float = 20.0, grace: float = 0.3, **limits: int
@@ -53,6 +63,7 @@ class Asking:
             limits=Limits(wall_seconds=seconds, **limits),
             instruction=InstructionOptions(),
             helper_usage=usage,
+            workspaces=self._workspaces,
             grace_seconds=grace,
         )
         venue = SandboxVenue(ProcessSandbox(), Mount(Path(helpers.__file__).parent, "/opt/helpers"))
@@ -163,12 +174,10 @@ def test_a_disk_flood_is_output_limit(ask: Asking) -> None:
     assert len(result.attempts) == 1
 
 
-def test_a_changed_haystack_is_no_answer_however_valid_the_evidence(ask: Asking, view: View) -> None:
-    victim = next(iter(sorted((view.path / "trajectories").iterdir()))) / "0000.txt"
-    content = victim.read_bytes()
-    victim.unlink()
-    victim.write_bytes(content)
-    result = ask(f"chmod u+w {victim}; echo x >> {victim}; {WRITE}")
+def test_a_changed_haystack_is_no_answer_however_valid_the_evidence(store: Store, tmp_path: Path) -> None:
+    with Views(store, tmp_path / "views").acquire(entry.slug for entry in store.entries()) as view:
+        victim = next((view.path / "trajectories").iterdir()) / "0000.txt"
+        result = Asking(view, tmp_path / "attempts")(f"rm {victim}; echo x > {victim}; {WRITE}")
     assert result.outcome is Outcome.HAYSTACK_MODIFIED
     assert result.evidence is None
 
