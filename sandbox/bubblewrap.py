@@ -43,13 +43,16 @@ class BubblewrapSandbox:
 
     name = "bubblewrap"
 
-    def __init__(self) -> None:
-        """Look what is here, remove groups that a crash left, and try a first sandbox out.
+    def __init__(self, host: Host | None = None) -> None:
+        """Remove groups that a crash left, and try a first sandbox out.
+
+        Args:
+            host: what to make sandboxes of; by default we look what is here.
 
         Raises:
             SandboxError: it does not work on this machine, with the reason and the mend.
         """
-        self._host = Host.find()
+        self._host = host or Host.find()
         if self._host.groups is not None:
             self._host.groups.reap()
         self._try_out()
