@@ -11,11 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from PIL import Image
 
 from evals.endpoint import EndpointConfig
 from evals.question import EvalQuestion
 from runbook.context import ImageItem
+
+# A busy machine is no reason to fail.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")
