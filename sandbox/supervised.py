@@ -133,9 +133,10 @@ class SupervisedSandbox:
             theirs = [stdin_file, out_writer, err_writer]
             for descriptor in theirs:
                 opened.callback(os.close, descriptor)
-                if self._cage.owner is not None:
-                    # Else /dev/stdout could not be opened by its name.
-                    os.fchown(descriptor, *self._cage.owner)
+            if self._cage.owner is not None:
+                # Else /dev/stdout could not be opened by its name. Stdin can be the host's own /dev/null.
+                os.fchown(out_writer, *self._cage.owner)
+                os.fchown(err_writer, *self._cage.owner)
             run = self._register(execution, timeout)
             if run is not None:
                 command_env = {**self._cage.env, **self._spec.env, **(env or {})}
