@@ -142,6 +142,7 @@ class ScriptedModel(ThreadingHTTPServer):
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str] = []
         self.arrivals: list[float] = []
+        self.asked = threading.Event()
         self.closing = threading.Event()
         self._lock = threading.Lock()
 
@@ -157,6 +158,7 @@ class ScriptedModel(ThreadingHTTPServer):
         with self._lock:
             self.arrivals.append(time.monotonic())
             self.requests.append(json.loads(body))
+            self.asked.set()
             self.keys.append(key)
             return self.answers[min(len(self.requests), len(self.answers)) - 1]
 
