@@ -30,7 +30,7 @@ class Sampling(BaseModel):
     max_output_tokens: int | None = Field(default=None, gt=0)
     output_limit_name: Literal["max_tokens", "max_completion_tokens"] | None = None
     """What the provider calls the output limit; None is max_tokens with a base URL, else the other."""
-    drop: frozenset[str] = frozenset()
+    drop: tuple[str, ...] = ()
     """Names of parameters that this provider refuses; they are not sent."""
     extra: dict[str, JsonValue] = Field(default_factory=dict)
     """Further fields of the request body, sent as they are."""
