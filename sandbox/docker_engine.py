@@ -6,6 +6,7 @@ import secrets
 import threading
 import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Any, Self
@@ -21,7 +22,7 @@ from sandbox.docker_exec import ENGINE_ERRORS
 from sandbox.docker_running import WORKSPACE, RunningDocker, destroy
 from sandbox.image import INIT, PYTHON
 from sandbox.protocol import MIB, Capability, Mount, RunningSandbox, SandboxError, SandboxSpec
-from sandbox.reaper import LABEL, Owner
+from sandbox.reaper import LABEL, OWNER_LABEL, Owner
 from sandbox.workspace import MountPoints, lend, take_back
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -100,6 +101,8 @@ class DockerSandbox:
     def close(self) -> None:
         """Stop every sandbox that still runs and start no more; all at once, so that many end in time."""
         with self._lock:
+            if self._closed:
+                return
             self._closed = True
             left = list(self._running)
         stoppers = [threading.Thread(target=running.stop) for running in left]
@@ -107,6 +110,8 @@ class DockerSandbox:
             stopper.start()
         for stopper in stoppers:
             stopper.join()
+        self._remove_dead()
+        self._killer.close()
 
     def __enter__(self) -> Self:
         return self
@@ -119,7 +124,8 @@ class DockerSandbox:
     def _start(self, spec: SandboxSpec, name: str, points: MountPoints) -> RunningDocker:
         container = self._api.create_container(
             self._image,
-            [PYTHON, "-I", "-S", "-B", INIT, "--seconds", str(spec.limits.wall_seconds + _SELF_END_SECONDS)],
+            entrypoint=[PYTHON, "-I", "-S", "-B", INIT],
+            command=["--seconds", str(spec.limits.wall_seconds + _SELF_END_SECONDS)],
             name=name,
             hostname=_HOSTNAME,
             user=f"{self._account.uid}:{self._account.gid}",
@@ -141,12 +147,21 @@ class DockerSandbox:
             env=ENVIRONMENT,
             pid=state["State"]["Pid"],
         )
-        with self._lock:
-            if self._closed:
-                raise SandboxError("the sandbox back end was closed")
-            self._running.add(running)
         running.watch()
+        with self._lock:
+            self._running.add(running)
+            closed = self._closed
+        if closed:
+            running.stop()
+            raise SandboxError("the sandbox back end was closed")
         return running
+
+    def _remove_dead(self) -> None:
+        """Remove what the engine has not yet removed by itself; what fails here is left to the reaper."""
+        mine = {"label": [f"{OWNER_LABEL}={self._owner.path.name}"]}
+        with suppress(*ENGINE_ERRORS):
+            for container in self._killer.containers(all=True, filters=mine):
+                destroy(self._killer, container["Id"])
 
     def _host_config(self, spec: SandboxSpec) -> dict[str, Any]:
         limits, account = spec.limits, self._account

@@ -116,8 +116,8 @@ class Host(Protocol):
         """`time.monotonic()` when the kill was done with."""
         ...
 
-    def is_running(self) -> bool:
-        """Ask the engine whether the container still runs."""
+    def survives(self) -> bool:
+        """Whether the container outlives a command that was killed just now."""
         ...
 
     def finished(self, execution: "DockerExecution", exit_code: int | None) -> None:
@@ -196,7 +196,7 @@ class DockerExecution:
             if not state["Running"] and state["ExitCode"] is not None:
                 code = int(state["ExitCode"])
                 # The engine says 137 also for the commands of a container that was killed from elsewhere.
-                return code if code != _KILLED or self._host.is_running() else None
+                return code if code != _KILLED or self._host.survives() else None
             time.sleep(pause)
             pause = min(pause * 2, 0.2)
         return None

@@ -9,7 +9,7 @@ from docker.errors import APIError, NotFound
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from sandbox.accounts import Account
-from sandbox.container_memory import MemoryUse, memory_cgroup, read_memory_use
+from sandbox.container_host import HostView, MemoryUse
 from sandbox.disk_watch import DiskWatch
 from sandbox.docker_exec import ENGINE_ERRORS, DockerExecution
 from sandbox.protocol import Chunk, Collected, Ending, ExecResult, Execution, SandboxError, SandboxSpec
@@ -17,7 +17,9 @@ from sandbox.workspace import MountPoints, take_back
 
 WORKSPACE = "/workspace"
 
+_DIRECT_KILL_SECONDS = 5.0
 _KILL_SECONDS = 20.0
+_AFTERMATH_SECONDS = 0.3
 _CONFLICT = 409
 _KILLED_EXIT = 137
 # The kernel takes a command before it takes init. The environment is what is given, nothing of the image or
@@ -65,13 +67,12 @@ class RunningDocker:
         self._account = account
         self._points = points
         self._env = {**env, **spec.env}
-        self._cgroup = memory_cgroup(pid, container)
+        self._host = HostView.open(pid, container)
         self._lock = threading.RLock()
         self._ending: Ending | None = None
         self._over_since: float | None = None
         self._killing = threading.Lock()
         self._timers: dict[DockerExecution, threading.Timer] = {}
-        self._executions: set[DockerExecution] = set()
         self._memory = MemoryUse(0, None)
         self._main_oom = False
         self._notes: list[str] = []
@@ -80,7 +81,11 @@ class RunningDocker:
         limits = spec.limits
         self._wall = _timer(limits.wall_seconds, self._deadline)
         self._disk = DiskWatch(
-            spec.workspace, limits.workspace_bytes, limits.workspace_files, self._disk_exceeded
+            spec.workspace,
+            limits.workspace_bytes,
+            limits.workspace_files,
+            self._disk_exceeded,
+            self._host.pids if self._host else tuple,
         )
 
     def watch(self) -> None:
@@ -96,7 +101,17 @@ class RunningDocker:
     def over_since(self) -> float | None:
         return self._over_since
 
-    def is_running(self) -> bool:
+    def survives(self) -> bool:
+        """Whether the container still runs a moment from now.
+
+        The engine may report the end of a command before the end of the container that took it along.
+        """
+        if self._host is not None:
+            return not self._host.ends_within(_AFTERMATH_SECONDS)
+        time.sleep(_AFTERMATH_SECONDS)
+        return self._is_running()
+
+    def _is_running(self) -> bool:
         try:
             return bool(self._killer.inspect_container(self._container)["State"]["Running"])
         except ENGINE_ERRORS:
@@ -125,7 +140,6 @@ class RunningDocker:
                 timer.cancel()
             return self._not_executed(error)
         with self._lock:
-            self._executions.add(execution)
             if timer:
                 self._timers[execution] = timer
         return execution
@@ -140,12 +154,13 @@ class RunningDocker:
         with self._lock:
             if self._collected is None:
                 self._collected = self._take_back()
+                if self._host is not None:
+                    self._host.close()
             return self._collected
 
     def finished(self, execution: DockerExecution, exit_code: int | None) -> None:
         """Called by an execution at its end."""
         with self._lock:
-            self._executions.discard(execution)
             if timer := self._timers.pop(execution, None):
                 timer.cancel()
             if exit_code == _KILLED_EXIT:
@@ -164,7 +179,7 @@ class RunningDocker:
 
     def _not_executed(self, error: Exception) -> Execution:
         """The container may have ended between the question and the answer; anything else is a failure."""
-        if self._ending is None and self.is_running():
+        if self._ending is None and self._is_running():
             raise SandboxError(f"the docker engine cannot execute a command: {error}") from error
         return EndedExecution(self._ending or Ending.LOST)
 
@@ -183,7 +198,9 @@ class RunningDocker:
             if self._over_since is not None:
                 return
             self._read_memory()
-            if not destroy(self._killer, self._container):
+            # A killed container is removed by the engine, in its own time.
+            killed = self._host is not None and self._host.kill(_DIRECT_KILL_SECONDS)
+            if not killed and not destroy(self._killer, self._container):
                 self._notes.append("the engine did not confirm the end; the container ends by itself")
             self._over_since = time.monotonic()
         with self._lock:
@@ -193,8 +210,8 @@ class RunningDocker:
 
     def _read_memory(self) -> None:
         """The counters go away with the container, so they are read while it is there."""
-        if self._cgroup is not None:
-            self._memory = read_memory_use(self._cgroup) or self._memory
+        if self._host is not None:
+            self._memory = self._host.memory_use() or self._memory
             return
         try:
             state = self._killer.inspect_container(self._container)["State"]
@@ -203,10 +220,7 @@ class RunningDocker:
         self._memory = MemoryUse(int(bool(state.get("OOMKilled"))), None)
 
     def _take_back(self) -> Collected:
-        try:
-            mended = take_back(self._spec.workspace, self._account)
-        except OSError as error:
-            raise SandboxError(f"cannot take back {self._spec.workspace}: {error.strerror}") from error
+        mended = take_back(self._spec.workspace, self._account)
         self._points.remove()
         if mended:
             self._notes.append(f"modes of {mended} files and folders in the workspace were changed")

@@ -70,7 +70,8 @@ def can_bind_mount(engine: DockerClient, image: str, folder: Path | None = None)
         try:
             engine.containers.run(
                 image,
-                ["grep", "-qx", token, f"{_CANARY}/{canary.name}"],
+                entrypoint=["grep", "-qx", token],
+                command=[f"{_CANARY}/{canary.name}"],
                 mounts=[EngineMount(_CANARY, made, type="bind", read_only=True)],
                 network_mode="none",
                 use_config_proxy=False,

@@ -5,6 +5,7 @@ import io
 import os
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from docker import DockerClient
@@ -14,6 +15,7 @@ from sandbox.accounts import Account
 from sandbox.protocol import SandboxError
 
 REPOSITORY = "agent-runbook-sandbox"
+IMAGE_LABEL = "agent-runbook.image"
 DEFAULT_BASE = "debian:bookworm-slim"
 BASE_VARIABLE = "RUNBOOK_BASE_IMAGE"
 PYTHON = "/opt/python3"
@@ -76,6 +78,20 @@ def find_image(
     return tag if _exists(engine, tag) else None
 
 
+def remove_other_images(engine: DockerClient, keep: str | None) -> int:
+    """Remove the sandbox images of other contents than that tagged `keep`; returns how many.
+
+    Those that a container still uses stay.
+    """
+    removed = 0
+    for image in engine.images.list(filters={"label": f"{IMAGE_LABEL}=sandbox"}):
+        if keep not in image.tags:
+            with suppress(APIError):
+                engine.images.remove(image.id, force=len(image.tags) > 1)
+                removed += 1
+    return removed
+
+
 def _base_id(engine: DockerClient, base: str, progress: Callable[[str], None] | None) -> str:
     try:
         image = engine.images.get(base)
@@ -107,14 +123,14 @@ def _name_and_tag(image: str) -> tuple[str, str | None]:
 def _context_files(folders: Mapping[str, Path], account: Account) -> Iterator[tuple[str, bytes]]:
     """Everything that goes into the image, by its path in the build context."""
     yield "Dockerfile", _DOCKERFILE.read_bytes()
-    yield "init.py", _INIT_SOURCE.read_bytes()
-    yield "accounts/passwd", account.passwd.encode("ascii")
-    yield "accounts/group", account.group.encode("ascii")
+    yield f"root{INIT}", _INIT_SOURCE.read_bytes()
+    yield "root/etc/passwd", account.passwd.encode("ascii")
+    yield "root/etc/group", account.group.encode("ascii")
     for name, folder in sorted(folders.items()):
         for path in sorted(folder.rglob("*")):
             inside = path.relative_to(folder)
             if path.is_file() and not _LEFT_OUT.intersection(inside.parts) and path.suffix != ".pyc":
-                yield f"helpers/{name}/{inside.as_posix()}", path.read_bytes()
+                yield f"root{HELPERS}/{name}/{inside.as_posix()}", path.read_bytes()
 
 
 def _digest(files: Mapping[str, bytes], base_id: str) -> str:
@@ -148,7 +164,7 @@ def _build(
             custom_context=True,
             tag=tag,
             buildargs={"BASE_IMAGE": base},
-            labels={"agent-runbook.image": "sandbox"},
+            labels={IMAGE_LABEL: "sandbox"},
             rm=True,
             forcerm=True,
         )
@@ -165,7 +181,7 @@ def _tar(files: Mapping[str, bytes]) -> io.BytesIO:
     """A build context whose bytes depend on nothing but names and contents."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        helpers = tarfile.TarInfo("helpers")
+        helpers = tarfile.TarInfo(f"root{HELPERS}")
         helpers.type, helpers.mode = tarfile.DIRTYPE, 0o755
         archive.addfile(helpers)
         for name, data in sorted(files.items()):

@@ -8,7 +8,7 @@ resolves a path of more than one name, and none needs more than two open folders
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -21,8 +21,16 @@ _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def lend(workspace: Path, account: Account) -> None:
-    """Make everything in `workspace` the account's; only a caller who is root needs to and can."""
-    if _changes_owner(account):
+    """Make everything in `workspace` the account's; only a caller who is root needs to and can.
+
+    Hard links are other names of the same file: whatever is linked into the workspace changes owner too.
+
+    Raises:
+        SandboxError: something cannot be made the account's.
+    """
+    if not _changes_owner(account):
+        return
+    with _explained("hand over", workspace):
         os.chown(workspace, account.uid, account.gid, follow_symlinks=False)
         for folder, name, status in _walk(workspace):
             _chown(folder, name, status, account.uid, account.gid)
@@ -33,18 +41,30 @@ def take_back(workspace: Path, account: Account) -> int:
 
     Returns the number of files and folders whose mode had to be changed. Safe against everything that a
     process inside may have left, and also while one should still be running.
+
+    Raises:
+        SandboxError: something cannot be made the caller's.
     """
     uid, gid = os.geteuid(), os.getegid()
     reown = _changes_owner(account)
-    if reown:
-        os.chown(workspace, uid, gid, follow_symlinks=False)
-    changed = int(_mend_mode(os.fspath(workspace), None))
-    for folder, name, status in _walk(workspace):
+    with _explained("take back", workspace):
         if reown:
-            _chown(folder, name, status, uid, gid)
-        if _mended(status.st_mode) != stat.S_IMODE(status.st_mode):
-            changed += _mend_mode(name, folder)
+            os.chown(workspace, uid, gid, follow_symlinks=False)
+        changed = int(_mend_mode(os.fspath(workspace), None))
+        for folder, name, status in _walk(workspace):
+            if reown:
+                _chown(folder, name, status, uid, gid)
+            if _mended(status.st_mode) != stat.S_IMODE(status.st_mode):
+                changed += _mend_mode(name, folder)
     return changed
+
+
+@contextmanager
+def _explained(action: str, workspace: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise SandboxError(f"cannot {action} {workspace}: {error.strerror}") from error
 
 
 @dataclass(frozen=True, slots=True)

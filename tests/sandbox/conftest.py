@@ -13,8 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from docker import DockerClient
 
+from sandbox.docker_engine import DockerSandbox, connect
+from sandbox.image import ensure_image
 from sandbox.protocol import ExecResult, Limits, Mount, RunningSandbox, Sandbox, SandboxSpec
+from sandbox.reaper import Owner
 
 MIB = 1024 * 1024
 # Small, so that a test that hits a limit hits it at once.
@@ -57,18 +61,29 @@ _MAKERS: dict[str, Callable[[pytest.FixtureRequest], Sandbox]] = {
 
 
 @pytest.fixture(scope="session")
-def docker_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """The docker back end on a real engine; needs("docker")."""
-    from sandbox.docker_engine import DockerSandbox, connect
-    from sandbox.image import ensure_image
-    from sandbox.reaper import Owner
-
+def docker_engine() -> Iterator[DockerClient]:
+    """A connection to the machine's engine; needs("docker")."""
     engine = connect()
-    with Owner.open(tmp_path_factory.mktemp("owners")) as owner:
-        image = ensure_image(engine, {}, None)
-        with DockerSandbox(engine, image, owner) as backend:
-            yield backend
+    yield engine
     engine.close()
+
+
+@pytest.fixture(scope="session")
+def docker_image(docker_engine: DockerClient) -> str:
+    """The tag of a sandbox image without helpers."""
+    return ensure_image(docker_engine, {}, None)
+
+
+@pytest.fixture(scope="session")
+def docker_sandbox(
+    docker_engine: DockerClient, docker_image: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Sandbox]:
+    """The docker back end on a real engine; needs("docker")."""
+    with (
+        Owner.open(tmp_path_factory.mktemp("owners")) as owner,
+        DockerSandbox(docker_engine, docker_image, owner) as backend,
+    ):
+        yield backend
 
 
 @pytest.fixture(scope="session")
