@@ -40,12 +40,9 @@ class RunFolder:
         Raises:
             RunError: there is a run already, or something else, or the place cannot be written.
         """
-        if (path / RUN_FILE).exists():
-            raise RunError(f"{path} holds a run already: `runbook eval resume {path}` goes on with it")
         try:
             path.mkdir(parents=True, exist_ok=True)
-            if any(entry.name != LOCK_FILE for entry in path.iterdir()):
-                raise RunError(f"{path} is not empty and not a run: name a new folder with --out")
+            refuse_taken(path)
             write_json(path / RUN_FILE, record)
         except OSError as error:
             raise RunError(f"cannot write a run to {path}: {error.strerror or error}") from error
@@ -125,6 +122,16 @@ class RunFolder:
             return 0
         matches = (pattern.fullmatch(entry.name) for entry in folder.iterdir())
         return max((int(match[1]) for match in matches if match), default=0)
+
+
+def refuse_taken(path: Path) -> None:
+    """Raise RunError where a new run cannot go to `path`, because something is there."""
+    if (path / RUN_FILE).exists():
+        raise RunError(f"{path} holds a run already: `runbook eval resume {path}` goes on with it")
+    if path.exists() and not path.is_dir():
+        raise RunError(f"{path} is not a folder: name a new folder with --out")
+    if path.is_dir() and any(path.iterdir()):
+        raise RunError(f"{path} is not empty and not a run: name a new folder with --out")
 
 
 def question_slug(question_id: str) -> str:

@@ -1,13 +1,11 @@
 """`runbook eval`: run, resume, show."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from evals.endpoint_config import EndpointConfig
-from evals.runs.config import RunConfig
 from runbook.cli.failures import Commands, Mistake
 from runbook.cli.home import store_folder
 from runbook.cli.options import (
@@ -22,6 +20,9 @@ from runbook.cli.options import (
     StoreOption,
     Timeout,
 )
+
+if TYPE_CHECKING:
+    from evals.endpoint_config import EndpointConfig
 
 evaluation = typer.Typer(cls=Commands, no_args_is_help=True, help="Run, resume and look at evaluations.")
 
@@ -59,6 +60,7 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, run nothing.")] = False,
 ) -> None:
     """Run an evaluation over a data root."""
+    from evals.runs.config import RunConfig
     from runbook.cli.running import prepare, start
 
     config = RunConfig(
@@ -127,13 +129,17 @@ def show(
         print_summary(Console(), summary, folder)
 
 
-def _endpoint(role: str, url: str | None, model: str | None) -> EndpointConfig | None:
+def _endpoint(role: str, url: str | None, model: str | None) -> "EndpointConfig | None":
+    from evals.endpoint_config import JUDGE_SAMPLING, READER_SAMPLING, EndpointConfig
+
     if url is None and model is None:
         return None
     if url is None or model is None:
         raise Mistake(f"--{role} and --{role}-model go together")
     try:
-        return EndpointConfig(base_url=url, model=model)
+        return EndpointConfig(
+            base_url=url, model=model, sampling=READER_SAMPLING if role == "reader" else JUDGE_SAMPLING
+        )
     except ValueError as error:
         raise Mistake(f"--{role}: {_reason(error)}") from None
 

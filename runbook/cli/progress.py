@@ -3,17 +3,19 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from evals.runs.execute import Progress as RunProgress
+if TYPE_CHECKING:
+    from evals.runs.execute import Progress as RunProgress
 
 LINE_SECONDS = 5.0
 
 
 @contextmanager
-def run_progress(console: Console, total: int) -> Iterator[Callable[[RunProgress], None]]:
+def run_progress(console: Console, total: int) -> Iterator[Callable[["RunProgress"], None]]:
     """Yields the function to call after each question."""
     if console.is_terminal:
         with _bar(console, total) as update:
@@ -31,7 +33,7 @@ def counting(console: Console, what: str) -> Iterator[Callable[[int, int], None]
 
 
 @contextmanager
-def _bar(console: Console, total: int) -> Iterator[Callable[[RunProgress], None]]:
+def _bar(console: Console, total: int) -> Iterator[Callable[["RunProgress"], None]]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -43,7 +45,7 @@ def _bar(console: Console, total: int) -> Iterator[Callable[[RunProgress], None]
         task = bar.add_task("questions", total=total, rate="")
         begun = time.monotonic()
 
-        def update(progress: RunProgress) -> None:
+        def update(progress: "RunProgress") -> None:
             rate = 60 * progress.done / max(time.monotonic() - begun, 1e-9)
             bar.update(task, completed=progress.done, rate=f"{rate:.0f}/min")
             if line := trouble(progress):
@@ -52,10 +54,10 @@ def _bar(console: Console, total: int) -> Iterator[Callable[[RunProgress], None]
         yield update
 
 
-def _lines(console: Console, total: int) -> Callable[[RunProgress], None]:
+def _lines(console: Console, total: int) -> Callable[["RunProgress"], None]:
     begun = last = time.monotonic()
 
-    def update(progress: RunProgress) -> None:
+    def update(progress: "RunProgress") -> None:
         nonlocal last
         if line := trouble(progress):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -74,7 +76,7 @@ def _lines(console: Console, total: int) -> Callable[[RunProgress], None]:
     return update
 
 
-def trouble(progress: RunProgress) -> str:
+def trouble(progress: "RunProgress") -> str:
     """One line about a question that did not go well; empty where it did."""
     query, reading, verdict = progress.records
     if query.outcome != "ok":

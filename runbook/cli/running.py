@@ -3,6 +3,7 @@
 import platform
 import random
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, fields
 from importlib.metadata import version
@@ -17,7 +18,7 @@ from evals.question import EvalQuestion
 from evals.reader import Reader
 from evals.runs.config import RunConfig, RunRecord
 from evals.runs.execute import execute
-from evals.runs.folder import RunFolder
+from evals.runs.folder import RunFolder, refuse_taken
 from evals.runs.records import now
 from evals.runs.stages import Stages
 from evals.runs.summary import load_results, summarise
@@ -25,12 +26,14 @@ from instructions import prompt_digests
 from manifests.importing import import_lme_v2
 from manifests.store import Store
 from manifests.views import Views
+from runbook.agents import make_agent
 from runbook.cli.assembly import ArmSettings, assemble_memory
 from runbook.cli.failures import Mistake
 from runbook.cli.importing import print_warnings
 from runbook.cli.progress import counting, run_progress
 from runbook.cli.tables import print_summary
 from runbook.outcomes import INFRASTRUCTURE_FAILURES, METHOD_FAILURES, Outcome
+from sandbox.selection import NAMES as SANDBOXES
 
 RETRY_CLASSES = {"infrastructure": INFRASTRUCTURE_FAILURES, "method": METHOD_FAILURES, "none": frozenset()}
 FAILURES = sorted(outcome.value for outcome in Outcome if outcome is not Outcome.OK)
@@ -64,6 +67,9 @@ class Prepared:
 
 def prepare(config: RunConfig) -> Prepared:
     """Read the data root and choose the questions; spends nothing and writes nothing."""
+    make_agent(config.agent, config.agent_command)
+    if config.sandbox not in SANDBOXES:
+        raise Mistake(f"--sandbox: there is no {config.sandbox!r}; there are {', '.join(SANDBOXES)}")
     data = load_data_root(config.data, config.tier)
     by_id = {question.id: question for question in data.questions}
     chosen = list(data.questions)
@@ -96,7 +102,8 @@ def start(prepared: Prepared, out: Path, console: Console) -> None:
         },
         git_revision=_git_revision(),
     )
-    _perform(prepared, RunFolder.create(out, record), INFRASTRUCTURE_FAILURES, console)
+    refuse_taken(out)
+    _perform(prepared, lambda: RunFolder.create(out, record), INFRASTRUCTURE_FAILURES, console)
 
 
 def resume(path: Path, retry: str, *, force: bool, console: Console) -> None:
@@ -113,7 +120,7 @@ def resume(path: Path, retry: str, *, force: bool, console: Console) -> None:
         scored = [one for one in load_results(folder, record) if one.score is not None]
         if any(one.query and one.query.outcome in outcomes for one in scored):
             raise Mistake("a method failure that has a score is done again only with --force")
-    _perform(prepared, folder, outcomes, console)
+    _perform(prepared, lambda: folder, outcomes, console)
 
 
 def _outcomes(names: str) -> frozenset[Outcome]:
@@ -131,15 +138,20 @@ def _outcomes(names: str) -> frozenset[Outcome]:
     return frozenset(chosen)
 
 
-def _perform(prepared: Prepared, folder: RunFolder, retry: frozenset[Outcome], console: Console) -> None:
+def _perform(
+    prepared: Prepared, open_run: Callable[[], RunFolder], retry: frozenset[Outcome], console: Console
+) -> None:
+    """Open everything that can fail to open, the run folder last, then run the questions."""
     config = prepared.config
     cancel = threading.Event()
     with ExitStack() as stack:
-        stack.enter_context(folder.locked())
         store = Store.open(config.store)
         slugs = _import(prepared, store, console)
         views = Views(store)
         memory = stack.enter_context(assemble_memory(_arm_settings(config), console.print))
+        reader, judge = _reader(config, cancel, stack), _judge(config, cancel, stack)
+        folder = open_run()
+        stack.enter_context(folder.locked())
         stages = Stages(
             folder=folder,
             data=prepared.data,
@@ -147,8 +159,8 @@ def _perform(prepared: Prepared, folder: RunFolder, retry: frozenset[Outcome], c
             open_view=lambda question_id: views.acquire(
                 slugs[one] for one in prepared.data.haystacks[question_id]
             ),
-            reader=_reader(config, cancel, stack),
-            judge=_judge(config, cancel, stack),
+            reader=reader,
+            judge=judge,
             seed=config.seed,
             retry=retry,
             cancel=cancel,

@@ -7,10 +7,6 @@ from runbook.cli.failures import Commands
 from runbook.cli.home import workspace_registry
 from runbook.cli.options import AsJson
 from runbook.cli.tables import print_json
-from runbook.workspace_place import sweep
-from sandbox.docker_engine import connect
-from sandbox.protocol import SandboxError
-from sandbox.reaper import reap
 
 sandboxes = typer.Typer(cls=Commands, no_args_is_help=True, help="Look after sandboxes.")
 
@@ -23,6 +19,8 @@ def _group() -> None:
 @sandboxes.command()
 def gc(as_json: AsJson = False) -> None:
     """Remove containers and workspaces whose process is gone; those of living processes are left alone."""
+    from runbook.workspace_place import sweep
+
     workspaces = [str(path) for path in sweep(workspace_registry())]
     containers, engine = _reaped()
     if as_json:
@@ -36,6 +34,10 @@ def gc(as_json: AsJson = False) -> None:
 
 def _reaped() -> tuple[list[str], str]:
     """The containers that were removed, and why none could be looked for."""
+    from sandbox.docker_engine import connect
+    from sandbox.protocol import SandboxError
+    from sandbox.reaper import reap
+
     try:
         engine = connect()
     except SandboxError as error:

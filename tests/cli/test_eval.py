@@ -1,0 +1,198 @@
+"""`runbook eval` as a user meets it."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+PROGRAM = (sys.executable, "-c", "from runbook.cli import main; main()")
+Runbook = Callable[..., subprocess.CompletedProcess[str]]
+SUBMIT = "./memory submit --span tr-1:2-2 --note found"
+
+
+def agent(script: str) -> list[str]:
+    """A command agent without isolation: the quickest real one."""
+    command = ["--agent", "command", "--agent-command", f"sh -c '{script}'"]
+    return [*command, "--allow-no-isolation", "--sandbox", "process"]
+
+
+@pytest.fixture
+def done(runbook: Runbook, data_root: Path, tmp_path: Path) -> Path:
+    """A finished run over three questions."""
+    ended = runbook("eval", "run", "--data", data_root, "--out", "run", *agent(SUBMIT))
+    assert ended.returncode == 0, ended.stderr
+    return tmp_path / "run"
+
+
+def test_show_has_the_figures_that_programs_read(runbook: Runbook, done: Path) -> None:
+    shown = json.loads(runbook("eval", "show", done, "--json").stdout)
+    assert shown["questions"] == 3
+    assert shown["coverage"] == 1.0
+    assert shown["outcomes"] == {"ok": 3}
+    assert shown["accuracy"] is None
+    assert shown["evidence"]["hit"] == pytest.approx(1 / 3)
+    assert shown["evidence"]["states_per_question"] == 1.0
+    assert set(shown["latency"]) >= {"avg", "p50", "p95", "max"}
+    assert shown["sandbox"] == "process"
+    assert shown["agent"] == "command"
+
+
+def test_the_table_says_plainly_that_no_reader_ran(runbook: Runbook, done: Path) -> None:
+    assert "No reader ran" in runbook("eval", "show", done).stdout
+
+
+def test_a_finished_run_resumes_to_itself(runbook: Runbook, done: Path) -> None:
+    before = {path: path.read_bytes() for path in done.rglob("*.json")}
+    ended = runbook("eval", "resume", done)
+    assert ended.returncode == 0, ended.stderr
+    assert {path: path.read_bytes() for path in done.rglob("*.json")} == before
+
+
+def test_the_question_and_its_gold_never_enter_the_workspace(runbook: Runbook, done: Path) -> None:
+    canaries = [b"q-0", b"q-1", b"q-2", b"static-environment", b"gold", b"CODE-0-2"]
+    for workspace in done.glob("questions/*/attempts/1/workspace"):
+        for file in [path for path in workspace.rglob("*") if path.is_file()]:
+            content = file.read_bytes()
+            assert not [canary for canary in canaries if canary in content], file
+
+
+def test_a_changed_data_root_is_not_mixed_into_an_old_run(
+    runbook: Runbook, done: Path, data_root: Path
+) -> None:
+    with (data_root / "questions.jsonl").open("a") as file:
+        file.write("\n")
+    ended = runbook("eval", "resume", done)
+    assert ended.returncode == 2
+    assert "changed since the run began" in ended.stderr
+
+
+def test_a_dry_run_writes_nothing(runbook: Runbook, data_root: Path, tmp_path: Path) -> None:
+    ended = runbook("eval", "run", "--data", data_root, "--out", "run", "--dry-run")
+    assert ended.returncode == 0
+    assert "3 of 3 questions" in ended.stdout
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_limited_run_is_marked_as_smoke(runbook: Runbook, data_root: Path) -> None:
+    runbook("eval", "run", "--data", data_root, "--out", "run", "--limit", "1", *agent(SUBMIT))
+    shown = json.loads(runbook("eval", "show", "run", "--json").stdout)
+    assert (shown["questions"], shown["tier_questions"], shown["smoke"]) == (1, 3, True)
+
+
+def test_chosen_questions_are_run(runbook: Runbook, data_root: Path, tmp_path: Path) -> None:
+    (tmp_path / "ids.txt").write_text("q-2\n")
+    runbook("eval", "run", "--data", data_root, "--out", "run", "--questions", "ids.txt", *agent(SUBMIT))
+    assert json.loads((tmp_path / "run" / "run.json").read_bytes())["questions"] == ["q-2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--data", "nowhere", "--out", "run"], "nowhere"),
+        (["--data", "data", "--out", "data"], "not empty"),
+        (["--data", "data", "--out", "data/questions.jsonl/run"], "cannot write"),
+        (["--data", "data", "--out", "run", "--tier", "huge"], "lme_v2_huge.json"),
+        (["--data", "data", "--out", "run", "--agent", "oracle"], "oracle"),
+        (["--data", "data", "--out", "run", "--agent", "command"], "--agent-command"),
+        (["--data", "data", "--out", "run", "--reader", "http://127.0.0.1:9/v1"], "--reader-model"),
+        (
+            ["--data", "data", "--out", "run", "--reader", "ftp://x", "--reader-model", "m"],
+            "http",
+        ),
+        (["--data", "data", "--out", "run", "--questions", "missing.txt"], "missing.txt"),
+        (["--data", "data", "--out", "run", "--limit", "0"], "limit"),
+        (["--data", "data", "--out", "run", "--sandbox", "vm"], "vm"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(
+    runbook: Runbook, data_root: Path, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    ended = runbook("eval", "run", *arguments)
+    assert ended.returncode == 2
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not (tmp_path / "run" / "questions").exists()
+
+
+def test_an_agent_that_is_not_ours_needs_isolation_or_permission(runbook: Runbook, data_root: Path) -> None:
+    command = ["--agent", "command", "--agent-command", "true", "--sandbox", "process"]
+    ended = runbook("eval", "run", "--data", data_root, "--out", "run", *command)
+    assert ended.returncode == 1
+    assert "--allow-no-isolation" in ended.stderr
+
+
+def test_an_unknown_retry_class_lists_what_there_is(runbook: Runbook, done: Path) -> None:
+    ended = runbook("eval", "resume", done, "--retry", "everything")
+    assert ended.returncode == 2
+    assert "infrastructure" in ended.stderr
+    assert "timeout" in ended.stderr
+
+
+def test_ctrl_c_ends_within_seconds_and_a_resume_goes_on(
+    runbook: Runbook, data_root: Path, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    script = f"test -e {gate} || sleep 60; {SUBMIT}"
+    process = subprocess.Popen(
+        [*PROGRAM, "eval", "run", "--data", data_root, "--out", "run", *agent(script)],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    wait_for(lambda: list(tmp_path.glob("run/questions/*/attempts/1/stdout")))
+    begun = time.monotonic()
+    os.kill(process.pid, signal.SIGINT)
+    assert process.wait(20) == 130
+    assert time.monotonic() - begun < 10
+    gate.touch()
+    ended = runbook("eval", "resume", "run")
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(runbook("eval", "show", "run", "--json").stdout)["coverage"] == 1.0
+
+
+def test_a_kill_at_any_moment_loses_only_what_was_in_flight(
+    runbook: Runbook, data_root: Path, tmp_path: Path
+) -> None:
+    command = ["eval", "run", "--data", str(data_root), "--out", "run", "--concurrency", "1"]
+    process = subprocess.Popen(
+        [*PROGRAM, *command, *agent(f"sleep 1; {SUBMIT}")],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    wait_for(lambda: list(tmp_path.glob("run/questions/*/query.1.json")))
+    process.kill()
+    process.wait()
+    kept = {path: path.read_bytes() for path in tmp_path.glob("run/questions/*/query.1.json")}
+    ended = runbook("eval", "resume", "run")
+    assert ended.returncode == 0, ended.stderr
+    assert {path: path.read_bytes() for path in kept} == kept
+    assert json.loads(runbook("eval", "show", "run", "--json").stdout)["coverage"] == 1.0
+
+
+def test_a_store_that_is_gone_is_imported_again_by_a_resume(
+    runbook: Runbook, data_root: Path, tmp_path: Path
+) -> None:
+    store = ["--store", "st/store"]
+    runbook("eval", "run", "--data", data_root, "--out", "run", *store, *agent(SUBMIT))
+    next(iter(tmp_path.glob("run/questions/*/query.1.json"))).unlink()
+    shutil.rmtree(tmp_path / "st")
+    ended = runbook("eval", "resume", "run")
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(runbook("eval", "show", "run", "--json").stdout)["coverage"] == 1.0
+
+
+def wait_for(ready: Callable[[], object], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.05)
