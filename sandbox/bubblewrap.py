@@ -163,13 +163,14 @@ class _BubblewrapCage:
             process.wait()
 
     def report(self) -> Collected:
+        known = Collected()
+        if self._group is not None:
+            kills, peak = self._group.oom_kills(), self._group.memory_peak()
+            notes = () if self._group.remove() else ("a control group could not be removed yet",)
+            known = Collected(oom_kills=kills, memory_peak_bytes=peak, notes=notes)
         self._points.remove()
         take_back(self._spec.workspace, self._host.account)
-        if self._group is None:
-            return Collected()
-        kills, peak = self._group.oom_kills(), self._group.memory_peak()
-        notes = () if self._group.remove() else ("a control group could not be removed yet",)
-        return Collected(oom_kills=kills, memory_peak_bytes=peak, notes=notes)
+        return known
 
     def _entering(self) -> list[str]:
         if self._group is None:

@@ -104,11 +104,11 @@ class _ProcessCage:
             signal_all(left, SIGKILL)
 
     def report(self) -> Collected:
-        self._links.remove()
+        shutil.rmtree(self._scratch, ignore_errors=True)
         changed: list[str] = []
         for source, before in self._before.items():
             changed += [str(source / name) for name in self._snapshots.renew(source).differences(before)]
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._links.remove()
         take_back(self._spec.workspace, Account(os.geteuid(), os.getegid()))
         return Collected(read_only_violations=tuple(changed[:VIOLATIONS_SHOWN]))
 

@@ -169,7 +169,10 @@ class SupervisedSandbox:
             return self._collected
 
     def _make_report(self) -> Collected:
-        known = self._cage.report()
+        try:
+            known = self._cage.report()
+        except OSError as error:
+            known = Collected(notes=(f"the workspace could not be taken back: {error}",))
         return Collected(
             oom_kills=known.oom_kills,
             main_oom=known.oom_kills > 0 and self._killed_for_memory,
@@ -249,7 +252,8 @@ class SupervisedSandbox:
                     if key.fileobj is self._wake_reader:
                         self._wake_reader.recv(4096)
                     elif not self._hear(lines.receive()):
-                        return Ending.LOST
+                        # Init holds the deadline too, should we have been asleep.
+                        return Ending.DEADLINE if time.monotonic() >= self._deadline else Ending.LOST
 
     def _hear(self, lines: list[str] | None) -> bool:
         """Take in what init said; False when it is gone."""
