@@ -16,7 +16,8 @@ COUNTED = 25  # trajectories in the list of counts
 QUOTED = 12  # trajectories with excerpts
 LOOKS = 48  # states read for excerpts
 LINES_PER_STATE = 50
-WIDTH = 240
+WIDTHS = (200, 700)  # of an excerpt, when many and when few share a page
+LONG = 120  # a line so long is not shown again for another trajectory
 MATCH_LENGTH = 40  # what is kept in view right of where a match begins
 
 
@@ -32,9 +33,10 @@ class Group:
         if self.indices[-1] != index:
             self.indices.append(index)
 
-    def __str__(self) -> str:
-        start = self.first.column
-        text = around(self.first.text, start, min(len(self.first.text), start + MATCH_LENGTH), WIDTH).strip()
+    def shown(self, width: int) -> str:
+        """The states and the line, where it is long the part around the match."""
+        line, start = self.first.text, self.first.column
+        text = around(line, start, min(len(line), start + MATCH_LENGTH), width).strip()
         return f"{compact(self.indices)} (line {self.first.line}): {text}"
 
 
@@ -105,9 +107,10 @@ def _match(name: str, arguments: Arguments, workspace: Workspace, page: Page) ->
         page.foot(f"no line of {slug} (states 0-{total - 1}) matches {pattern}; memory grep looks everywhere")
         return NOTHING_FOUND
     indices = sorted({hit.index for hit in found})
+    width = _width(page, len(groups) - first)
     page.line(f"# {slug}: {pattern} in {len(indices)} of {total} states ({clip(compact(indices), 200)})")
     for place, group in enumerate(groups[first:], first):
-        if not page.line(str(group), LONG_LINE):
+        if not page.line(group.shown(width), LONG_LINE):
             page.foot(f"… {len(groups) - place} more lines: --from {place}, or a narrower pattern")
             return FOUND
     page.foot(f"around a line: memory state {slug} N --find REGEX")
@@ -140,18 +143,34 @@ def _excerpts(found: dict[str, list[int]], pattern: Pattern, workspace: Workspac
     by_slug: dict[str, list[Group]] = {slug: [] for slug in found}
     for group in _groups(hits(workspace, pattern, places, LINES_PER_STATE)):
         by_slug[group.first.slug].append(group)
+    width = _width(page, sum(min(each, len(groups)) for groups in by_slug.values()))
+    before: dict[str, str] = {}
     page.line("")
     for done, (slug, groups) in enumerate(by_slug.items()):
         end = page.room - page.room // (len(found) - done)
         if not page.line(slug):
             return done
         for place, group in enumerate(groups):
-            if place and (place >= each or page.room - WIDTH < end):
+            if place and (place >= each or page.room - width < end):
                 page.line(f"  … {len(groups) - place} more lines in states {compact(found[slug][:each])}")
                 break
-            if not page.line(f"  {group}"):
+            if not page.line(f"  {_once(group, width, before)}"):
                 return done
     return len(found)
+
+
+def _once(group: Group, width: int, before: dict[str, str]) -> str:
+    """A group's line, or where another trajectory has shown the same long line already, only where."""
+    text, bare = group.shown(width), plain(group.first.text)
+    if bare in before and len(bare) > LONG:
+        return f"{compact(group.indices)} (line {group.first.line}): the same line as {before[bare]}"
+    before[bare] = f"{group.first.slug} {group.first.index}"
+    return text
+
+
+def _width(page: Page, lines: int) -> int:
+    """Characters of an excerpt when so many lines are to share the page."""
+    return max(WIDTHS[0], min(WIDTHS[1], page.room // (2 * max(1, lines))))
 
 
 _PATTERN_OPTIONS = {"ignore-case": FLAG, "fixed": FLAG, "from": NUMBER}

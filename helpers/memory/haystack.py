@@ -10,6 +10,8 @@ from .page import clip, quote
 COLUMNS = ("slug", "id", "states", "outcome", "action_convention", "start_url", "goal")
 STATE_BYTES = 64 << 20  # of one state file; what a page can show is far less
 LEAST_PREFIX = 4
+ID_LETTERS = 3  # at most, before the digits of an element id
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 EXTENSIONS = ("png", "jpg", "webp", "gif")  # of screenshots
 
 
@@ -214,8 +216,9 @@ def plain(line: str) -> str:
     """A line without indentation and leading element id ("[12] ", "[a324] "): these change between states."""
     line = line.strip()
     if line.startswith("["):
-        end = line.find("]", 1, 12)
-        if end > 1 and line[end - 1].isdigit() and line[1:end].isalnum():
+        end = line.find("]")
+        digits = line[1:end].lstrip(_LETTERS) if 1 < end < 24 else ""
+        if digits.isdigit() and end - 1 - len(digits) <= ID_LETTERS:
             return line[end + 1 :].lstrip()
     return line
 

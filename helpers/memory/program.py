@@ -58,7 +58,10 @@ def guard(work: Callable[[], int], seconds: float) -> int:
     from select import select
 
     alive, held = os.pipe()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError:  # no more processes are allowed: better without a limit than not at all
+        return work()
     if child == 0:
         os.setpgid(0, 0)
         os.close(alive)
