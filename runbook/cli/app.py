@@ -3,6 +3,7 @@
 import typer
 
 from runbook.cli.asking import ask
+from runbook.cli.demo import demo
 from runbook.cli.doctoring import doctor
 from runbook.cli.evaluation import evaluation
 from runbook.cli.failures import Commands
@@ -16,6 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="A coding agent as the memory: recorded trajectories, isolated sandboxes, span-budgeted evidence.",
 )
+app.command()(demo)
 app.command()(doctor)
 app.command()(ask)
 app.add_typer(importing, name="import")

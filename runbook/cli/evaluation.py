@@ -1,7 +1,7 @@
 """`runbook eval`: run, resume, show."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -15,14 +15,15 @@ from runbook.cli.options import (
     Attempts,
     BaseImage,
     Budget,
+    JudgeModel,
+    JudgeUrl,
     NoIsolation,
+    ReaderModel,
+    ReaderUrl,
     SandboxName,
     StoreOption,
     Timeout,
 )
-
-if TYPE_CHECKING:
-    from evals.endpoint_config import EndpointConfig
 
 evaluation = typer.Typer(cls=Commands, no_args_is_help=True, help="Run, resume and look at evaluations.")
 
@@ -41,10 +42,10 @@ def run(
     sandbox: SandboxName = "auto",
     base_image: BaseImage = None,
     allow_no_isolation: NoIsolation = False,
-    reader: Annotated[str | None, typer.Option(help="Base URL of the reader's endpoint.")] = None,
-    reader_model: Annotated[str | None, typer.Option(help="The reader's model.")] = None,
-    judge: Annotated[str | None, typer.Option(help="Base URL of the judge's endpoint.")] = None,
-    judge_model: Annotated[str | None, typer.Option(help="The judge's model.")] = None,
+    reader: ReaderUrl = None,
+    reader_model: ReaderModel = None,
+    judge: JudgeUrl = None,
+    judge_model: JudgeModel = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions: a smoke run.")] = None,
     questions: Annotated[
         Path | None, typer.Option(help="Only the questions whose ids this file lists, one a line.")
@@ -61,6 +62,7 @@ def run(
 ) -> None:
     """Run an evaluation over a data root."""
     from evals.runs.config import RunConfig
+    from runbook.cli.endpoints import endpoint
     from runbook.cli.running import prepare, start
 
     config = RunConfig(
@@ -72,8 +74,8 @@ def run(
         sandbox=sandbox,
         base_image=base_image,
         allow_no_isolation=allow_no_isolation,
-        reader=_endpoint("reader", reader, reader_model),
-        judge=_endpoint("judge", judge, judge_model),
+        reader=endpoint("reader", reader, reader_model),
+        judge=endpoint("judge", judge, judge_model),
         limit=limit,
         question_ids=_question_ids(questions),
         concurrency=concurrency,
@@ -129,21 +131,6 @@ def show(
         print_summary(Console(), summary, folder)
 
 
-def _endpoint(role: str, url: str | None, model: str | None) -> "EndpointConfig | None":
-    from evals.endpoint_config import JUDGE_SAMPLING, READER_SAMPLING, EndpointConfig
-
-    if url is None and model is None:
-        return None
-    if url is None or model is None:
-        raise Mistake(f"--{role} and --{role}-model go together")
-    try:
-        return EndpointConfig(
-            base_url=url, model=model, sampling=READER_SAMPLING if role == "reader" else JUDGE_SAMPLING
-        )
-    except ValueError as error:
-        raise Mistake(f"--{role}: {_reason(error)}") from None
-
-
 def _question_ids(file: Path | None) -> tuple[str, ...] | None:
     if file is None:
         return None
@@ -155,7 +142,3 @@ def _question_ids(file: Path | None) -> tuple[str, ...] | None:
     if not ids:
         raise Mistake(f"--questions: {file} lists no question id")
     return ids
-
-
-def _reason(error: ValueError) -> str:
-    return str(error).splitlines()[-2].strip() if "\n" in str(error) else str(error)

@@ -1,0 +1,22 @@
+"""Endpoints as the command line names them."""
+
+from evals.endpoint_config import JUDGE_SAMPLING, READER_SAMPLING, EndpointConfig
+from runbook.cli.failures import Mistake
+
+
+def endpoint(role: str, url: str | None, model: str | None) -> EndpointConfig | None:
+    """The endpoint that a pair of options names; None where neither is given. Raises Mistake."""
+    if url is None and model is None:
+        return None
+    if url is None or model is None:
+        raise Mistake(f"--{role} and --{role}-model go together")
+    try:
+        return EndpointConfig(
+            base_url=url, model=model, sampling=READER_SAMPLING if role == "reader" else JUDGE_SAMPLING
+        )
+    except ValueError as error:
+        raise Mistake(f"--{role}: {_reason(error)}") from None
+
+
+def _reason(error: ValueError) -> str:
+    return str(error).splitlines()[-2].strip() if "\n" in str(error) else str(error)
