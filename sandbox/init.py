@@ -258,17 +258,31 @@ def parents() -> dict[int, int]:
     return found
 
 
+def children_of(pid: int) -> list[int]:
+    """Children of all threads of a process, those that ended but were not reaped included."""
+    found: list[int] = []
+    try:
+        for thread in os.listdir("/proc/%d/task" % pid):
+            with open("/proc/%d/task/%s/children" % (pid, thread), "rb") as children:
+                found.extend(map(int, children.read().split()))
+    except OSError:
+        pass
+    return found
+
+
 def descendants(root: int) -> set[int]:
-    children: dict[int, list[int]] = {}
-    for pid, parent in parents().items():
-        children.setdefault(parent, []).append(pid)
+    """All processes below `root`, by asking each for its children, or all for their parents."""
+    can_ask = os.path.exists("/proc/self/task/%d/children" % os.getpid())
+    by_parent: dict[int, list[int]] = {}
+    for pid, parent in () if can_ask else parents().items():
+        by_parent.setdefault(parent, []).append(pid)
     found: set[int] = set()
     ahead = [root]
     while ahead:
-        for child in children.get(ahead.pop(), []):
-            if child not in found:
-                found.add(child)
-                ahead.append(child)
+        pid = ahead.pop()
+        new = set(children_of(pid) if can_ask else by_parent.get(pid, [])) - found
+        found |= new
+        ahead.extend(new)
     return found
 
 
@@ -296,13 +310,13 @@ def destroy() -> None:
             break
         signal_all(new, signal.SIGSTOP)
         stopped |= new
-    for _ in range(50):
+    for _ in range(200):
         left = descendants(os.getpid())
         if not left:
             return
         signal_all(left, signal.SIGKILL)
         reap()
-        time.sleep(0.01)
+        time.sleep(0.005)
 
 
 def supervise(options: Options, wakeup: Wakeup, control: Control | None) -> int:

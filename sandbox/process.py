@@ -14,7 +14,7 @@ from pathlib import Path
 from signal import SIGKILL
 
 from sandbox.accounts import Account
-from sandbox.init import descendants, signal_all
+from sandbox.init import DEADLINE_EXIT, STOPPED_EXIT, descendants, signal_all
 from sandbox.protocol import Capability, Collected, Mount, RunningSandbox, SandboxError, SandboxSpec
 from sandbox.snapshot import Snapshots
 from sandbox.supervised import INIT, SupervisedSandbox
@@ -100,8 +100,9 @@ class _ProcessCage:
             signal_all(descendants(process.pid), SIGKILL)
             process.kill()
             process.wait()
-        while left := processes_with(self._scratch):
-            signal_all(left, SIGKILL)
+        if process.returncode not in (STOPPED_EXIT, DEADLINE_EXIT):
+            while left := processes_with(self._scratch):
+                signal_all(left, SIGKILL)
 
     def report(self) -> Collected:
         shutil.rmtree(self._scratch, ignore_errors=True)
