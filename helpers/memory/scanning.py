@@ -69,12 +69,17 @@ def states(workspace: Workspace, pattern: Pattern) -> dict[str, list[int]]:
         paths = ripgrep.files(pattern.options(), workspace.trajectories)
     except ripgrep.UnusableError:
         paths = _scan_all(workspace, pattern)
-    found: dict[str, list[int]] = {}
+    names: dict[str, list[str]] = {}
     for path in paths:
-        place = _place(path)
-        if place:
-            found.setdefault(place[0], []).append(place[1])
-    return {slug: sorted(found[slug]) for slug in sorted(found)}
+        folder, _, name = path.rpartition("/")
+        names.setdefault(folder, []).append(name)
+    found = {}
+    for folder in sorted(names):
+        slug = folder.rpartition("/")[2]
+        indices = sorted(int(stem) for stem in (name[:-4] for name in names[folder]) if stem.isdigit())
+        if indices and is_slug(slug):
+            found[slug] = indices
+    return found
 
 
 def hits(workspace: Workspace, pattern: Pattern, places: list[tuple[str, int]], per_state: int) -> list[Hit]:

@@ -70,8 +70,10 @@ def measure(argv: Sequence[str], rounds: int, workspace: Path) -> tuple[float, f
     wall, cpu = [], []
     for _ in range(rounds):
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        subprocess.run(argv, capture_output=True, cwd=workspace, env=environment, check=False)
+        done = subprocess.run(argv, capture_output=True, cwd=workspace, env=environment, check=False)
         wall.append(time.perf_counter() - start)
+        if done.returncode > 1:  # 1 is "nothing found"
+            raise SystemExit(f"{argv} failed: {done.stderr.decode()}")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return statistics.median(wall), statistics.median(cpu)

@@ -1,0 +1,142 @@
+"""How text becomes search terms: the one rule that the index (on the host) and the queries (in the sandbox) share.
+
+A chunk is what stands between blanks, quotes and brackets: `setup.cfg`, `2024-05-17`, `UnicodeEncodeError`. It gives
+- the whole, in lower case, where it has several parts: `setup.cfg`;
+- each part, and the words and numbers inside a mixed part: `setup`, `cfg`; `unicod`, `encod`, `error`;
+- of words their stem, of numbers the digits without thousands separators, of Chinese, Japanese and Korean
+  every two neighbouring characters.
+Terms hold no blank and of ASCII punctuation only `. _ - / : @`.
+"""
+
+from __future__ import annotations
+
+import re
+
+VERSION = "1"  # of this rule; an index made with another one cannot be searched
+
+TERM_LENGTH = 64  # characters; the rest of a longer one is cut, in text and query alike
+_WHOLE_LENGTH = 48
+_WHOLE_PARTS = 6
+_MEMORY = 400_000  # chunks whose terms are remembered
+
+_JOINING = "._-/:@"
+# One character for one, so that places in the translated text are places in the text.
+_TO_BLANK = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) not in _JOINING + ","}
+_CHUNK = re.compile(r"\S+")
+_SEGMENT = re.compile(r"[/,]+")
+_PART = re.compile(r"[._\-:@]+")
+_THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?![\d,])")
+_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_WIDE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_FOREIGN = re.compile(f"[{_WIDE}]+|(?:(?![{_WIDE}])[\\w.\\-:@/,])+")
+_IS_WIDE = re.compile(f"[{_WIDE}]").match
+_VOWEL = re.compile("[aeiouy]").search
+
+_known: dict[str, tuple[str, ...]] = {}
+
+
+def terms(text: str) -> set[str]:
+    """The distinct terms of a text."""
+    found: set[str] = set()
+    for chunk in set(text.translate(_TO_BLANK).split()):
+        found.update(_known.get(chunk) or pieces(chunk))
+    return found
+
+
+def places(text: str) -> list[tuple[int, int, tuple[str, ...]]]:
+    """Each chunk of a text in order: its start and end (characters), and its terms."""
+    blanked = text.translate(_TO_BLANK)
+    return [(*found.span(), pieces(found.group())) for found in _CHUNK.finditer(blanked)]
+
+
+def pieces(chunk: str) -> tuple[str, ...]:
+    """The terms of one chunk; where it is a compound the whole comes first."""
+    found = _known.get(chunk)
+    if found is None:
+        found = tuple(dict.fromkeys(term[:TERM_LENGTH] for term in _pieces(chunk) if term))
+        if len(_known) >= _MEMORY:
+            _known.clear()
+        if len(chunk) <= TERM_LENGTH:
+            _known[chunk] = found
+    return found
+
+
+def stem(word: str) -> str:
+    """A word in lower case without its commonest English endings: files, filed, filing -> fil."""
+    if len(word) < 4:
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        word = word[:-3] + "y"
+    elif word.endswith("es") and len(word) > 4 and word[:-2].endswith(("s", "x", "z", "ch", "sh")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        short = word[: -len(ending)]
+        if word.endswith(ending) and len(short) > 2 and _VOWEL(short):
+            word = short
+            break
+    if len(word) > 3 and word[-1] == "e":
+        word = word[:-1]
+    if len(word) > 3 and word[-1] == word[-2]:
+        word = word[:-1]
+    return word[:-1] + "i" if len(word) > 3 and word[-1] == "y" else word
+
+
+def _pieces(chunk: str) -> list[str]:
+    if chunk.isascii():
+        return _ascii(chunk)
+    import unicodedata
+
+    chunk = unicodedata.normalize("NFKC", chunk)
+    found = []
+    for run in _FOREIGN.findall(chunk.translate(_TO_BLANK)):
+        if _IS_WIDE(run):
+            found += [run[place : place + 2] for place in range(max(1, len(run) - 1))]
+        else:
+            plain = unicodedata.normalize("NFKD", run)
+            found += _ascii("".join(letter for letter in plain if not unicodedata.combining(letter)))
+    return found
+
+
+def _ascii(chunk: str) -> list[str]:
+    if "," in chunk:
+        chunk = _THOUSANDS.sub(lambda match: match.group(1).replace(",", ""), chunk)
+    segments = [segment for segment in (s.strip("._-:@") for s in _SEGMENT.split(chunk)) if segment]
+    if len(segments) == 1:
+        return _segment(segments[0])
+    found = []
+    whole = chunk.strip(_JOINING + ",").lower()
+    if 1 < len(segments) <= _WHOLE_PARTS and len(whole) <= _WHOLE_LENGTH and "," not in whole:
+        found.append(whole)
+    for segment in segments:
+        found += _segment(segment)
+    return found
+
+
+def _segment(segment: str) -> list[str]:
+    parts = [part for part in _PART.split(segment) if part]
+    found = []
+    if 1 < len(parts) <= _WHOLE_PARTS and len(segment) <= _WHOLE_LENGTH:
+        found.append(segment.lower())
+        if all(part.isdigit() for part in parts):  # dates, times, amounts, versions: their short parts say nothing
+            return found + [part for part in parts if len(part) > 2]
+    for part in parts:
+        found += _part(part)
+    return found
+
+
+def _part(part: str) -> list[str]:
+    lower = part.lower()
+    if lower.isalpha():
+        found = [stem(lower)]
+        if part in (lower, lower.capitalize()):
+            return found
+    else:
+        found = [lower]
+        if part.isdigit():
+            return found
+    words = _CAMEL.findall(part)
+    if len(words) > 1:
+        found += [stem(word.lower()) for word in words if len(word) > 2]
+    return found
