@@ -109,7 +109,7 @@ def _read_only(source: str, target: str) -> list[str]:
 
 def _scratch(host: Host, spec: SandboxSpec) -> list[str]:
     """Options of a folder in memory that everybody may write."""
-    size = ["--size", str(spec.limits.scratch_bytes)] if "--size" in host.options else []
+    size = ["--size", str(spec.limits.tmpfs_bytes)] if "--size" in host.options else []
     return [*size, "--perms", "1777"] if "--perms" in host.options else size
 
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import docker
 from docker import APIClient, DockerClient
+from docker.context import ContextAPI
 from docker.errors import DockerException, NotFound
 from docker.types import LogConfig, Ulimit
 from docker.types import Mount as EngineMount
@@ -34,24 +35,35 @@ _SELF_END_SECONDS = 5  # how long after the deadline the container ends by itsel
 _ANSWER_SECONDS = 120  # an engine that starts 64 containers at once is slow, not gone
 _KILL_ANSWER_SECONDS = 10
 _CONNECTIONS = 160
+_PLAIN_URLS = ("http+docker://localhost", "http://")
 _STARTING_AT_ONCE = 8  # more at once only makes each of them slower
 
 
 def connect(seconds: float = _ANSWER_SECONDS) -> DockerClient:
-    """Connect to the engine that DOCKER_HOST or the default socket names, with room for 64 sandboxes.
+    """Connect to the engine of DOCKER_HOST, else of docker's current context, with room for 64 sandboxes.
 
     Raises:
-        SandboxError: no engine answers.
+        SandboxError: no engine answers, or it cannot be reached in a way that serves.
     """
+    environment = dict(os.environ)
+    if not environment.get("DOCKER_HOST"):
+        environment["DOCKER_HOST"] = ContextAPI.get_current_context().Host or ""
+    where = environment["DOCKER_HOST"] or "the default socket"
     try:
-        engine = docker.from_env(timeout=seconds, max_pool_size=_CONNECTIONS)
+        engine = docker.from_env(timeout=seconds, max_pool_size=_CONNECTIONS, environment=environment)
         engine.ping()
     except ENGINE_ERRORS as error:
-        where = os.environ.get("DOCKER_HOST", "the default socket")
         raise SandboxError(
             f"no docker engine answers at {where}: {_root_cause(error)}",
             mend="start it, set DOCKER_HOST, or choose --sandbox bubblewrap",
         ) from error
+    if not str(engine.api.base_url).startswith(_PLAIN_URLS):
+        # Neither TLS nor ssh can end what is sent and go on receiving, so a command's stdin would not end.
+        engine.close()
+        raise SandboxError(
+            f"the docker engine at {where} is reached by TLS, ssh or a pipe",
+            mend="name its unix socket in DOCKER_HOST, or choose --sandbox bubblewrap",
+        )
     return engine
 
 
@@ -70,8 +82,10 @@ class DockerSandbox:
         self._killer: APIClient = connect(_KILL_ANSWER_SECONDS).api
         self._image = image
         self._owner = owner
-        self._account = account_on(engine)
-        self._userns = "host" if "userns" in _security_options(engine) else None
+        options = _security_options(engine)
+        # A rootless engine shows its caller as root inside, and nobody else.
+        self._account = Account(0, 0) if "rootless" in options else Account.of_caller()
+        self._userns = "host" if "userns" in options else None
         self._running: weakref.WeakSet[RunningDocker] = weakref.WeakSet()
         self._closed = False
         self._lock = threading.Lock()
@@ -165,7 +179,7 @@ class DockerSandbox:
 
     def _host_config(self, spec: SandboxSpec) -> dict[str, Any]:
         limits, account = spec.limits, self._account
-        scratch = f"rw,exec,nosuid,nodev,size={limits.scratch_bytes}"
+        scratch = f"rw,exec,nosuid,nodev,size={limits.tmpfs_bytes}"
         workspace = EngineMount(WORKSPACE, os.fspath(spec.workspace), type="bind")
         mounts = [
             EngineMount(
@@ -185,7 +199,7 @@ class DockerSandbox:
             memswap_limit=limits.memory_bytes,
             nano_cpus=int(limits.cpus * 1e9),
             pids_limit=limits.pids,
-            shm_size=_SHM_BYTES,
+            shm_size=min(_SHM_BYTES, limits.tmpfs_bytes),
             ulimits=[
                 Ulimit(name="core", soft=0, hard=0),
                 Ulimit(name="fsize", soft=limits.file_bytes, hard=limits.file_bytes),
@@ -212,13 +226,6 @@ class DockerSandbox:
         for mount in spec.mounts:
             if writable.get(self.locate(spec.workspace, mount), True):
                 raise SandboxError(f"the docker engine did not mount {mount.target} read-only")
-
-
-def account_on(engine: DockerClient) -> Account:
-    """The account inside that owns, on the host, what the caller owns."""
-    if "rootless" in _security_options(engine):
-        return Account(0, 0)  # a rootless engine shows its caller as root, and only its caller
-    return Account.of_caller()
 
 
 def check(spec: SandboxSpec) -> None:

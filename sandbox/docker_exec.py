@@ -5,6 +5,7 @@ everything in memory first, which takes half a minute for 50 MB.
 """
 
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any, Literal, Protocol
@@ -126,7 +127,7 @@ class Host(Protocol):
 
 
 class DockerExecution:
-    """An `Execution` that reads in the thread that iterates it."""
+    """An `Execution` that reads in the thread that iterates it; several threads share the output."""
 
     def __init__(self, host: Host, api: APIClient, exec_id: str, stdin: bytes, output_bytes: int) -> None:
         self._host = host
@@ -136,6 +137,7 @@ class DockerExecution:
         self._caps: dict[Stream, OutputCap] = {name: OutputCap(output_bytes) for name in _STREAMS.values()}
         self._frames = Demultiplexer()
         self._result: ExecResult | None = None
+        self._reading = threading.Lock()
         self._connection = Connection(api, exec_id)
         self._stdin = memoryview(stdin)
         if stdin:
@@ -143,14 +145,7 @@ class DockerExecution:
 
     def __iter__(self) -> Iterator[Chunk]:
         while self._result is None:
-            data = self._connection.receive(_FEEDING_SECONDS if self._stdin else _IDLE_SECONDS)
-            at = time.monotonic()
-            if self._stdin:
-                self._feed()
-            if data:
-                yield from self._chunks(data, at)
-            elif data == b"" or self._host_is_long_over(at):
-                self._finish()
+            yield from self._step()
 
     def result(self) -> ExecResult:
         for _ in self:
@@ -158,14 +153,21 @@ class DockerExecution:
         assert self._result is not None
         return self._result
 
-    def close(self) -> None:
-        """Let go of the connection; only once the sandbox is dead."""
-        self._connection.close()
-
-    def _chunks(self, data: bytes, at: float) -> Iterator[Chunk]:
-        for stream, piece in self._frames.feed(data):
-            if kept := self._caps[stream].keep(piece):
-                yield Chunk(stream, kept, at)
+    def _step(self) -> list[Chunk]:
+        """Read once, and finish at the end; under the lock, so that threads cannot tear a frame apart."""
+        with self._reading:
+            if self._result is not None:
+                return []
+            data = self._connection.receive(_FEEDING_SECONDS if self._stdin else _IDLE_SECONDS)
+            at = time.monotonic()
+            if self._stdin:
+                self._feed()
+            if not data and (data is not None or self._host_is_long_over(at)):
+                self._finish()
+            pieces = [
+                (stream, self._caps[stream].keep(piece)) for stream, piece in self._frames.feed(data or b"")
+            ]
+            return [Chunk(stream, kept, at) for stream, kept in pieces if kept]
 
     def _feed(self) -> None:
         sent = self._connection.send(self._stdin)

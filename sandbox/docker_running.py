@@ -21,6 +21,9 @@ _DIRECT_KILL_SECONDS = 5.0
 _KILL_SECONDS = 20.0
 _AFTERMATH_SECONDS = 0.3
 _CONFLICT = 409
+_CANNOT_RUN_EXIT = 126
+_ARGUMENT_BYTES = 128 * 1024  # what Linux takes as one argument
+_ARGUMENTS_BYTES = 2000 * 1024  # what it takes in all, less a little for our own
 _KILLED_EXIT = 137
 # The kernel takes a command before it takes init. The environment is what is given, nothing of the image or
 # the engine.
@@ -28,13 +31,16 @@ _LAUNCH = 'echo 300 2>/dev/null >/proc/self/oom_score_adj; exec env -i "$@"'
 
 
 class EndedExecution:
-    """The execution of a command that came after the end of its sandbox."""
+    """The execution of a command that was never started: its sandbox had ended, or nobody could run it."""
 
-    def __init__(self, ending: Ending) -> None:
-        self._result = ExecResult(ending, None, 0.0, {"stdout": 0, "stderr": 0})
+    def __init__(self, ending: Ending, exit_code: int | None = None, stderr: str = "") -> None:
+        self._result = ExecResult(ending, exit_code, 0.0, {"stdout": 0, "stderr": 0})
+        data = stderr.encode("utf-8", "backslashreplace")
+        self._chunks = [Chunk("stderr", data, time.monotonic())] if data else []
 
     def __iter__(self) -> Iterator[Chunk]:
-        return iter(())
+        chunks, self._chunks = self._chunks, []
+        return iter(chunks)
 
     def result(self) -> ExecResult:
         return self._result
@@ -130,6 +136,8 @@ class RunningDocker:
         assignments = [f"{name}={value}" for name, value in {**self._env, **(env or {})}.items()]
         if self._ending is not None:
             return EndedExecution(self._ending)
+        if why := _unfit([*assignments, *argv]):
+            return EndedExecution(Ending.EXITED, _CANNOT_RUN_EXIT, f"cannot run {argv[0][:80]!r}: {why}\n")
         timer = _timer(timeout, self._deadline) if timeout is not None else None
         if timer:
             timer.start()
@@ -231,6 +239,16 @@ class RunningDocker:
             disk_limit=self._disk_limit or self._disk.excess(),
             notes=tuple(self._notes),
         )
+
+
+def _unfit(arguments: Sequence[str]) -> str:
+    """Why the kernel would refuse a command line, which the engine reports as the command's own output."""
+    sizes = [len(argument.encode("utf-8", "surrogateescape")) + 1 for argument in arguments]
+    if any("\0" in argument for argument in arguments):
+        return "a NUL character in an argument"
+    if max(sizes) > _ARGUMENT_BYTES or sum(sizes) + 8 * len(sizes) > _ARGUMENTS_BYTES:
+        return "argument list too long"
+    return ""
 
 
 def destroy(api: APIClient, container: str) -> bool:

@@ -76,6 +76,12 @@ class Limits:
     scratch_bytes: int = 512 * MIB  # each of the tmpfs /tmp and HOME
     output_bytes: int = 64 * MIB  # kept of each output stream of one execution; the rest is counted
 
+    @property
+    def tmpfs_bytes(self) -> int:
+        """Bytes of each tmpfs. Files there are memory that no process can be killed for, so they must leave
+        room, or the kernel takes init and with it the sandbox."""
+        return min(self.scratch_bytes, self.memory_bytes // 4)
+
 
 @dataclass(frozen=True, slots=True)
 class SandboxSpec:

@@ -110,6 +110,14 @@ def test_arguments_arrive_unchanged(backend: Sandbox, running, run) -> None:
 
 
 @claims(Capability.EXEC)
+@pytest.mark.parametrize("argument", ["x" * 200_000, "nul\0inside"], ids=["too long", "NUL"])
+def test_argument_that_no_kernel_takes_is_the_commands_failure(running, run, argument: str) -> None:
+    ran = run(running, ["echo", argument])
+    assert (ran.result.ending, ran.result.exit_code, ran.stdout) == (Ending.EXITED, 126, b"")
+    assert ran.stderr
+
+
+@claims(Capability.EXEC)
 def test_environment_is_what_was_given_and_four_names(backend: Sandbox, start, run) -> None:
     os.environ["CANARY_OF_THE_CALLER"] = "secret"
     try:

@@ -198,6 +198,14 @@ def test_memory_hog_is_killed_and_reported(backend: Sandbox, start, run, limits:
     assert collected.memory_peak_bytes is None or collected.memory_peak_bytes > 0.9 * limits.memory_bytes
 
 
+@claims(Capability.LIMITS, Capability.FILESYSTEM)
+def test_scratch_full_of_files_leaves_memory_for_commands(start, run, limits: Limits) -> None:
+    sandbox = start(limits=replace(limits, memory_bytes=64 * MIB, scratch_bytes=128 * MIB))
+    fill = 'for d in "$HOME" "$TMPDIR" /dev/shm; do head -c 128000000 /dev/zero >$d/x 2>/dev/null; done'
+    assert run(sandbox, ["sh", "-c", fill], timeout=20).result.ending is Ending.EXITED
+    assert run(sandbox, ["sh", "-c", "echo there"], timeout=20).stdout == b"there\n"
+
+
 @claims(Capability.LIMITS)
 def test_killed_child_is_no_killed_command(backend: Sandbox, start, run) -> None:
     sandbox = start()
