@@ -119,7 +119,9 @@ def _segment(segment: str) -> list[str]:
     found = []
     if 1 < len(parts) <= _WHOLE_PARTS and len(segment) <= _WHOLE_LENGTH:
         found.append(segment.lower())
-        if all(part.isdigit() for part in parts):  # dates, times, amounts, versions: their short parts say nothing
+        if all(
+            part.isdigit() for part in parts
+        ):  # dates, times, amounts, versions: their short parts say nothing
             return found + [part for part in parts if len(part) > 2]
     for part in parts:
         found += _part(part)
