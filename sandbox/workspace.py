@@ -17,7 +17,7 @@ from sandbox.protocol import SandboxError
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SET_ID = stat.S_ISUID | stat.S_ISGID
-_HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_CHMOD_FOLLOWS = os.chmod not in os.supports_follow_symlinks  # Linux, where a handle does instead
 
 
 def lend(workspace: Path, account: Account) -> None:
@@ -148,14 +148,18 @@ def _mended(mode: int) -> int:
 
 
 def _mend_mode(name: str, folder: int | None) -> bool:
-    """chmod by a handle on the very file that is checked: a link put in its place is not followed."""
+    """Whether the mode of a file or folder had to be changed; no link put in its place is followed."""
     try:
-        handle = os.open(name, _HANDLE, dir_fd=folder)
+        if not _CHMOD_FOLLOWS:
+            mode = os.lstat(name, dir_fd=folder).st_mode
+            os.chmod(name, _mended(mode), dir_fd=folder, follow_symlinks=False)
+            return _mended(mode) != stat.S_IMODE(mode)
+        handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     except FileNotFoundError:
         return False
     try:
         mode = os.fstat(handle).st_mode
-        if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)) or _mended(mode) == stat.S_IMODE(mode):
+        if _mended(mode) == stat.S_IMODE(mode):
             return False
         os.chmod(f"/proc/self/fd/{handle}", _mended(mode))  # noqa: PTH101
         return True

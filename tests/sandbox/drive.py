@@ -30,7 +30,9 @@ def open_backend(name: str) -> Iterator[Sandbox]:
 
 def main(name: str, workspace: str, haystack: str, marker: str, seconds: str) -> int:
     mounts = (Mount(Path(haystack), "haystack"),)
-    spec = SandboxSpec(Path(workspace), Limits(wall_seconds=float(seconds)), mounts=mounts)
+    spec = SandboxSpec(
+        Path(workspace), Limits(wall_seconds=float(seconds)), mounts=mounts, labels={"run": "driven"}
+    )
     with open_backend(name) as backend:
         running = backend.start(spec)
         try:

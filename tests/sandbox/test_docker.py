@@ -1,6 +1,8 @@
 """What only the docker back end promises: its containers, its errors, many at once."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -18,8 +20,9 @@ from sandbox.docker_engine import DockerSandbox, connect
 from sandbox.docker_exec import Demultiplexer
 from sandbox.doctor import can_bind_mount, docker_checks
 from sandbox.protocol import Capability, Ending, Limits, Mount, Sandbox, SandboxError, SandboxSpec
-from sandbox.reaper import OWNER_LABEL, Owner
+from sandbox.reaper import OWNER_LABEL, Owner, find_leftovers, reap
 
+DRIVER = Path(__file__).with_name("drive.py")
 needs_docker = pytest.mark.needs("docker")
 
 
@@ -134,6 +137,28 @@ def test_close_ends_what_still_runs_and_starts_no_more(docker_engine, docker_ima
         assert gone(lambda: docker_engine.api.containers(all=True, filters=label), 2.0)
         with pytest.raises(SandboxError, match="closed"):
             backend.start(place.spec())
+
+
+@needs_docker
+def test_reaper_takes_what_a_killed_process_left_and_nothing_of_a_live_one(
+    docker_engine, owned, place, tmp_path: Path, marker: str, gone_within
+) -> None:
+    backend, containers = owned
+    (tmp_path / "other").mkdir()
+    alive = backend.start(SandboxSpec(tmp_path / "other", Limits(wall_seconds=60)))
+    command = [sys.executable, DRIVER, "docker", place.workspace, place.haystack, marker, "60"]
+    environment = {**os.environ, "PYTHONPATH": str(DRIVER.parents[2])}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        assert find_leftovers(docker_engine) == []
+        process.kill()
+    (leftover,) = reap(docker_engine)
+    assert gone_within(marker, 2.0)
+    assert leftover.labels["agent-runbook.run"] == "driven"
+    assert gone(lambda: find_leftovers(docker_engine))
+    assert len(containers()) == 1
+    alive.collect()
 
 
 @needs_docker
