@@ -135,9 +135,10 @@ class VersionTwo:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Where this process may make limit groups: one parent folder per hierarchy."""
+    """Where this process may make limit groups: one parent folder per hierarchy, and the hierarchies' tops."""
 
     parents: tuple[Path, ...]
+    tops: tuple[Path, ...]
     version: Version
 
     @classmethod
@@ -176,13 +177,22 @@ class Groups:
         """Remove what sandboxes left behind in which nothing runs; returns of how many sandboxes."""
         removed = set()
         oldest = time.time() - older_than
-        for parent in self.parents:
-            for folder in parent.iterdir():
-                with contextlib.suppress(OSError):
-                    stale = _NAME.fullmatch(folder.name) and folder.stat().st_mtime < oldest
-                    if stale and _remove(folder):
-                        removed.add(folder.name)
+        for top in self.tops:
+            # Everywhere, since the process that left them may have lain in another group than ours.
+            for folder, names, _ in os.walk(top):
+                ours = [name for name in names if _NAME.fullmatch(name)]
+                names[:] = [name for name in names if name not in ours]
+                for group in (Path(folder, name) for name in ours):
+                    with contextlib.suppress(OSError):
+                        if group.stat().st_mtime < oldest and _remove(group):
+                            removed.add(group.name)
         return len(removed)
+
+
+def reap_groups() -> int:
+    """Remove what crashed sandboxes of this user left behind; returns of how many sandboxes."""
+    groups = Groups.find()
+    return groups.reap() if groups is not None else 0
 
 
 def _remove(folder: Path) -> bool:
@@ -198,15 +208,15 @@ def _remove(folder: Path) -> bool:
 
 def find_version_one(own: Mapping[str, str], mounts: Sequence[GroupMount]) -> Groups | None:
     """Our own group of each controller."""
-    parents: dict[Path, None] = {}
+    found: dict[Path, Path] = {}
     for controller in sorted(CONTROLLERS):
         for mount in mounts:
             if mount.version == 1 and controller in mount.options and controller in own:
-                parents[mount.folder_of(own[controller])] = None
+                found[mount.folder_of(own[controller])] = mount.folder
                 break
         else:
             return None
-    return Groups(tuple(parents), VersionOne())
+    return Groups(tuple(found), tuple(found.values()), VersionOne())
 
 
 def find_version_two(own: Mapping[str, str], mounts: Sequence[GroupMount]) -> Groups | None:
@@ -217,7 +227,7 @@ def find_version_two(own: Mapping[str, str], mounts: Sequence[GroupMount]) -> Gr
         start = mount.folder_of(own[""])
         for folder in (start, *start.parents):
             if _hands_down(folder):
-                return Groups((folder,), VersionTwo())
+                return Groups((folder,), (mount.folder,), VersionTwo())
             if folder == mount.folder:
                 break
     return None
