@@ -190,16 +190,18 @@ def test_groups_go_with_their_sandbox(groups: Groups, bubblewrap_sandbox, place)
 
 
 def test_reaping_removes_what_is_empty_and_old_and_only_that(groups: Groups, limits: Limits) -> None:
-    empty, populated = groups.make(limits), groups.make(limits)
+    young, empty, populated = (groups.make(limits) for _ in range(3))
+    for folder in (*empty.folders, *populated.folders):
+        os.utime(folder, (0, 0))
     with subprocess.Popen(["sleep", "60"]) as process:
         for entrance in populated.entrances:
             entrance.write_text(str(process.pid))
-        groups.reap()
-        assert exists(empty)
-        assert groups.reap(older_than=0) >= 1
+        assert groups.reap() >= 1
         assert not exists(empty)
         assert exists(populated)
         process.kill()
+    assert exists(young)
+    assert young.remove()
     assert populated.remove()
 
 
