@@ -135,7 +135,7 @@ class VersionTwo:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Where this process may make limit groups: a parent folder in each hierarchy, and the hierarchies' tops."""
+    """Where this process may make limit groups: a parent in each hierarchy, and the hierarchies' tops."""
 
     parents: tuple[Path, ...]
     tops: tuple[Path, ...]
