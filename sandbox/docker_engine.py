@@ -13,7 +13,6 @@ from typing import Any, Self
 
 import docker
 from docker import APIClient, DockerClient
-from docker.context import ContextAPI
 from docker.errors import DockerException, NotFound
 from docker.types import LogConfig, Ulimit
 from docker.types import Mount as EngineMount
@@ -45,12 +44,9 @@ def connect(seconds: float = _ANSWER_SECONDS) -> DockerClient:
     Raises:
         SandboxError: no engine answers, or it cannot be reached in a way that serves.
     """
-    environment = dict(os.environ)
-    if not environment.get("DOCKER_HOST"):
-        environment["DOCKER_HOST"] = ContextAPI.get_current_context().Host or ""
-    where = environment["DOCKER_HOST"] or "the default socket"
+    where = os.environ.get("DOCKER_HOST") or "the socket of docker's current context"
     try:
-        engine = docker.from_env(timeout=seconds, max_pool_size=_CONNECTIONS, environment=environment)
+        engine = docker.from_env(timeout=seconds, max_pool_size=_CONNECTIONS)
         engine.ping()
     except ENGINE_ERRORS as error:
         raise SandboxError(

@@ -5,7 +5,6 @@ import io
 import os
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from docker import DockerClient
@@ -15,7 +14,6 @@ from sandbox.accounts import Account
 from sandbox.protocol import SandboxError
 
 REPOSITORY = "agent-runbook-sandbox"
-IMAGE_LABEL = "agent-runbook.image"
 DEFAULT_BASE = "debian:bookworm-slim"
 BASE_VARIABLE = "RUNBOOK_BASE_IMAGE"
 PYTHON = "/opt/python3"
@@ -76,20 +74,6 @@ def find_image(
     files = dict(_context_files(folders, account or Account.of_caller()))
     tag = f"{REPOSITORY}:{_digest(files, base_id)}"
     return tag if _exists(engine, tag) else None
-
-
-def remove_other_images(engine: DockerClient, keep: str | None) -> int:
-    """Remove the sandbox images of other contents than that tagged `keep`; returns how many.
-
-    Those that a container still uses stay.
-    """
-    removed = 0
-    for image in engine.images.list(filters={"label": f"{IMAGE_LABEL}=sandbox"}):
-        if keep not in image.tags:
-            with suppress(APIError):
-                engine.images.remove(image.id, force=len(image.tags) > 1)
-                removed += 1
-    return removed
 
 
 def _base_id(engine: DockerClient, base: str, progress: Callable[[str], None] | None) -> str:
@@ -164,7 +148,7 @@ def _build(
             custom_context=True,
             tag=tag,
             buildargs={"BASE_IMAGE": base},
-            labels={IMAGE_LABEL: "sandbox"},
+            labels={"agent-runbook.image": "sandbox"},
             rm=True,
             forcerm=True,
         )
