@@ -4,23 +4,32 @@ import re
 
 LONGEST = 300  # characters of a tree line worth repeating beside an action
 
+# Calls of other kinds take texts, keys, numbers of tabs and coordinates: wait(3), scroll(0, 300), mouse_click(10, 20).
+_TOUCHING = re.compile(
+    r"click|hover|fill|clear|check|select|focus|press|upload|drag|type|input|tap|toggle", re.I
+)
+_FREE = re.compile(r"mouse|keyboard", re.I)
 # click('a324')  fill('13', 'x')  click(42)  web_click({"element_id": 151})
-_CALL = re.compile(r"""\s*([A-Za-z_]\w*)\s*\(\s*(?:\{\s*"\w+"\s*:\s*)?["']?([A-Za-z]{0,3}\d+)["']?\s*[,)}]""")
-_SECOND = re.compile(r"""\(\s*["']?[A-Za-z]{0,3}\d+["']?\s*,\s*["']?([A-Za-z]{0,3}\d+)["']?\s*[,)]""")
+_QUOTED = re.compile(r"""\s*(\w+)\s*\(\s*(?:\{\s*"\w+"\s*:\s*)?(["'])([A-Za-z]{0,3}\d+)\2\s*[,)}]""")
+_NUMBER = re.compile(r"""\s*(\w+)\s*\(\s*(?:\{\s*"\w+"\s*:\s*)?()(\d+)\s*(?:[)}]|,\s*["'])""")
+_SECOND = re.compile(r""",\s*(["'])([A-Za-z]{0,3}\d+)\1\s*[,)]""")
 # click [12]  type [12] [some text]
 _BRACKET = re.compile(r"\s*[A-Za-z_]+ *\[([A-Za-z]{0,3}\d+)\]")
 
 
 def element_ids(action: str) -> list[str]:
     """The element ids that an action names, in order; values that only look like ids are left out."""
-    if call := _CALL.match(action):
-        ids = [call.group(2)]
-        if "drag" in call.group(1) and (second := _SECOND.search(action)):
-            ids.append(second.group(1))
+    call = _QUOTED.match(action) or _NUMBER.match(action)
+    if call:
+        name = call.group(1)
+        if not _TOUCHING.search(name) or _FREE.search(name):
+            return []
+        ids = [call.group(3)]
+        if "drag" in name and (second := _SECOND.match(action, call.end() - 1)):
+            ids.append(second.group(2))
         return ids
-    if bracket := _BRACKET.match(action):
-        return [bracket.group(1)]
-    return []
+    bracket = _BRACKET.match(action)
+    return [bracket.group(1)] if bracket else []
 
 
 def tree_line(tree: str, element: str) -> str | None:

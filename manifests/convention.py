@@ -6,13 +6,19 @@ from .model import Convention, Trajectory
 
 
 def own_convention(trajectory: Trajectory) -> Convention:
-    """What the trajectory's own ends say.
+    """What the trajectory's own ends say."""
+    if len(trajectory.states) < 2:
+        return Convention.UNKNOWN
+    return told_by_ends(bool(trajectory.states[0].action), bool(trajectory.states[-1].action))
 
-    Nothing led to the first state, so a recording whose first state alone has no action is in destination form;
-    nothing was done after the last, so one whose last state alone has none is in source form.
+
+def told_by_ends(first: bool, last: bool) -> Convention:
+    """What it says that the first, and the last, of several states has an action.
+
+    Nothing led to the first state, so a recording whose first state alone has no action is in destination
+    form; nothing was done after the last, so one whose last state alone has none is in source form.
     """
-    first, last = bool(trajectory.states[0].action), bool(trajectory.states[-1].action)
-    if len(trajectory.states) < 2 or first == last:
+    if first == last:
         return Convention.UNKNOWN
     return Convention.SOURCE if first else Convention.DESTINATION
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
+from .allocator import keep_freed_memory
 from .errors import DataError, StoreError
 from .files import explained
 from .line_worker import LineWorker, Result, Task
@@ -109,6 +110,7 @@ class Processes:
 
 def _serve(connection: Connection, path: Path, store: Path, data_root: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C, and closes the connection
+    keep_freed_memory()
     parent = parent_process()
     assert parent is not None
     with Store.open(store).writer(data_root) as writer, closing(LineWorker(path, writer)) as worker:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from .files import FILE_MODE, FIXED_TIMES, write_new
+from .files import FILE_MODE, FIXED_TIMES, reporting, write_new
 
 AGENT_SIDE: Final = 1568  # px
 MAX_BYTES: Final = 64 * 2**20  # of an image file
@@ -65,12 +65,12 @@ class ImageStore:
         self._known: dict[tuple[int, int, int, int], Image | NotAnImageError] = {}
         self._can_clone = True
 
-    def add(self, path: str) -> Image:
-        """The picture in the regular file `path` (its last part is never followed as a link).
+    def add(self, path: str, found: os.stat_result) -> Image:
+        """The picture in the regular file `path`, whose lstat is `found`.
 
-        Raises NotAnImageError for what cannot be shown to a model, OSError for what cannot be read or written.
+        Raises NotAnImageError for what cannot be shown to a model, OSError for what cannot be read,
+        StoreError where the store cannot be written.
         """
-        found = os.lstat(path)
         key = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
         known = self._known.get(key)
         if known is None:
@@ -121,10 +121,11 @@ class ImageStore:
 
     def _put(self, name: str, data: bytes, source: int | None) -> None:
         temporary = self._temporary()
-        if source is None or not self._clone(source, temporary, len(data)):
-            write_new(os.fspath(temporary), data)
-        # Another process may have been first; its bytes are the same.
-        temporary.replace(self._folder / name)
+        with reporting(f"cannot write to {self._folder}"):
+            if source is None or not self._clone(source, temporary, len(data)):
+                write_new(os.fspath(temporary), data)
+            # Another process may have been first; its bytes are the same.
+            temporary.replace(self._folder / name)
 
     def _clone(self, source: int, target: Path, size: int) -> bool:
         """Share the blocks of `source` where the file system can; the user's file stays out of reach."""

@@ -8,6 +8,7 @@ from .convention import own_convention
 from .errors import DataError
 from .lines import Line
 from .model import Convention
+from .peek import peek
 from .records import read_record
 from .writer import Added, Writer
 
@@ -54,7 +55,10 @@ class LineWorker:
     def do(self, task: Task) -> Result:
         """Do one task. Raises DataError for bad data, StoreError or OSError where writing fails."""
         where = f"{self._path}:{task.line.number}"
-        trajectory, replaced = read_record(self._read(task.line, where), where)
+        line = self._read(task.line, where)
+        if isinstance(task, Survey) and (seen := peek(line)):
+            return Surveyed(task.line, seen.id, seen.convention)
+        trajectory, replaced = read_record(line, where)
         own = own_convention(trajectory)
         if isinstance(task, Survey):
             return Surveyed(task.line, trajectory.id, own)

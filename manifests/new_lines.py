@@ -2,12 +2,15 @@
 
 import re
 from itertools import islice
+from operator import itemgetter
 
 STATE_MARK = "\x1e"  # cannot occur in sanitised text
 
 # A line break, the indent after it, and the element id of the node, such as [12] or [a324].
-_BREAK = re.compile(r"\n[ \t]*(?:\[[A-Za-z]{0,3}\d+\][ \t]*)?")
-_TRAILING = re.compile(r"[ \t]+(?=\n|\Z)")
+_BREAK = re.compile(r"\n[ \t]*+(?:\[[A-Za-z]{0,3}+\d++\][ \t]*+)?")
+_BLANK = frozenset(" \t")
+_BLOCK = 512  # characters
+_last_character = itemgetter(-1)
 
 
 def new_lines(observations: list[str]) -> bytes:
@@ -15,24 +18,58 @@ def new_lines(observations: list[str]) -> bytes:
 
     Menus that come back on every page thus appear once, though their element ids change.
     """
-    # One growing dict keeps the order of first sight and does the comparing inside the interpreter's C code:
-    # a loop over the lines of a haystack (seven million) would be most of the time of an import.
+    # This is a third of an import's work, for a haystack has seven million lines. So what a state repeats of the
+    # one before is skipped unsplit, and one growing dict, which keeps the order of first sight, does the comparing
+    # inside the interpreter's C code.
     seen: dict[str, None] = {"": None}
     out: list[str] = []
+    previous = ""
     for index, text in enumerate(observations):
         before = len(seen)
-        seen.update(dict.fromkeys(plain_lines(text)))
+        for part in _changed_parts(text, previous):
+            seen.update(dict.fromkeys(_BREAK.split(part)))
         fresh = list(islice(reversed(seen), len(seen) - before))
+        fresh.reverse()
+        if not _BLANK.isdisjoint(map(_last_character, fresh)):
+            fresh = _without_trailing(fresh, seen)
         out.append(f"{STATE_MARK}{index}\n")
         if fresh:
-            fresh.reverse()
             out.append("\n".join(fresh))
             out.append("\n")
+        previous = text
     return "".join(out).encode()
 
 
-def plain_lines(text: str) -> list[str]:
-    """The lines of an observation without element ids and surrounding whitespace."""
-    if " \n" in text or "\t\n" in text or text[-1:] in " \t":
-        text = _TRAILING.sub("", text)
-    return _BREAK.split("\n" + text)
+def _changed_parts(text: str, previous: str) -> tuple[str, str]:
+    """The lines of `text`, each after a line break, without the run repeated from `previous`.
+
+    The run begins at the second line, for the first is often a title, which changes.
+    """
+    first, other = text.find("\n"), previous.find("\n")
+    if first < 0 or other < 0:
+        return "\n" + text, ""
+    end = first + _common_length(text, first, previous, other)
+    return "\n" + text[:first], text[text.rfind("\n", first, end) :]
+
+
+def _common_length(one: str, start: int, other: str, other_start: int) -> int:
+    """How many characters, in steps of a block, two texts share from these places on."""
+    length = 0
+    while block := other[other_start + length : other_start + length + _BLOCK]:
+        if not one.startswith(block, start + length):
+            break
+        length += len(block)
+    return length
+
+
+def _without_trailing(fresh: list[str], seen: dict[str, None]) -> list[str]:
+    """The lines of `fresh` without trailing whitespace, those left out that were seen without it before."""
+    kept = []
+    for line in fresh:
+        bare = line.rstrip(" \t")
+        if bare != line:
+            if bare in seen:
+                continue
+            seen[bare] = None
+        kept.append(bare)
+    return kept

@@ -10,10 +10,12 @@ from .errors import DataError
 from .images import Image, ImageStore, NotAnImageError
 from .model import State, Trajectory
 
+_ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP})
+
 
 @dataclass(slots=True)
 class Screenshots:
-    """The pictures of one trajectory. `folders` are those looked into: a change in them makes an import stale."""
+    """The pictures of one trajectory. A change in one of the `folders` looked into makes an import stale."""
 
     images: dict[int, Image] = field(default_factory=dict)
     folders: dict[str, int | None] = field(default_factory=dict)  # relative path -> mtime_ns, None if absent
@@ -29,91 +31,107 @@ class ScreenshotFinder:
     def collect(self, trajectory: Trajectory, store: ImageStore, where: str) -> Screenshots:
         """Add the trajectory's screenshots to `store`.
 
-        What is missing or no image is a warning and a state without screenshot. A path that leaves the data root,
-        by itself or through a link, raises DataError; so does a file that may not be read.
+        What is missing or no image is a warning and a state without screenshot. A path that leaves the data
+        root, by itself or through a link, raises DataError; so does a file that may not be read.
         """
-        found = Screenshots()
-        missing: list[str] = []
-        fallback = self._fallback_names(trajectory.id, found)
-        for state in trajectory.states:
-            at = f"{where}: state {state.index}"
-            path = self._recorded(state, found, at) or self._by_step(trajectory.id, state, fallback)
-            if path is None:
-                if state.screenshot:
-                    missing.append(state.screenshot)
-                continue
-            try:
-                found.images[state.index] = store.add(self._confined(path, at))
-            except NotAnImageError as error:
-                found.warnings.append(f"{at}: {_shown(path)} {error}; the state is kept without screenshot")
-            except PermissionError as error:
-                raise DataError(
-                    f"{at}: {_shown(path)} may not be read; give yourself read permission"
-                ) from error
-        if missing:
-            count = f"{len(missing)} of {len(trajectory.states)} screenshots are missing"
-            found.warnings.append(f"{where}: {count}, the first is {_shown(missing[0])}")
-        return found
+        return _Search(self._root, trajectory, store, where).run()
 
-    def _recorded(self, state: State, found: Screenshots, at: str) -> str | None:
-        """The absolute path that the state names, None where there is no such file."""
-        if not state.screenshot:
-            return None
-        path = os.path.normpath(os.path.join(self._root, state.screenshot))  # noqa: PTH118 - hot loop
-        if not self._inside(path):
-            raise DataError(
-                f"{at}: screenshot {_shown(state.screenshot)} leaves the data root; use a path inside it"
-            )
-        self._note_folder(os.path.dirname(path), found)  # noqa: PTH120
+
+class _Search:
+    """The search for one trajectory's screenshots. Folders are resolved once each."""
+
+    def __init__(self, root: str, trajectory: Trajectory, store: ImageStore, where: str) -> None:
+        self._root = root
+        self._trajectory = trajectory
+        self._store = store
+        self._where = where
+        self._found = Screenshots()
+        self._real: dict[str, str] = {}
+        self._named_by_step = self._prepared_names()
+
+    def run(self) -> Screenshots:
+        missing = []
+        for state in self._trajectory.states:
+            at = f"{self._where}: state {state.index}"
+            try:
+                image = self._image(state, at)
+            except NotAnImageError as error:
+                self._found.warnings.append(f"{at}: {error}; the state is kept without screenshot")
+                continue
+            if image:
+                self._found.images[state.index] = image
+            elif state.screenshot:
+                missing.append(state.screenshot)
+        if missing:
+            count = f"{len(missing)} of {len(self._trajectory.states)} screenshots are missing"
+            self._found.warnings.append(f"{self._where}: {count}, the first is {_shown(missing[0])}")
+        return self._found
+
+    def _image(self, state: State, at: str) -> Image | None:
+        """The picture where the state says it is, else where the prepared public data has it."""
+        if state.screenshot:
+            path = self._lexical(state.screenshot)
+            if not _inside(self._root, path):
+                shown = _shown(state.screenshot)
+                raise DataError(f"{at}: screenshot {shown} leaves the data root; use a path inside it")
+            if image := self._load(path, at):
+                return image
+        name = self._name_by_step(state)
+        return self._load(f"{self._root}/screenshots/{self._trajectory.id}/{name}", at) if name else None
+
+    def _lexical(self, recorded: str) -> str:
+        path = f"{self._root}/{recorded}"
+        plain = not recorded.startswith("/") and ".." not in recorded
+        return path if plain else os.path.normpath(os.path.join(self._root, recorded))  # noqa: PTH118
+
+    def _load(self, path: str, at: str) -> Image | None:
+        folder, _, name = path.rpartition("/")
         try:
-            os.lstat(path)
+            real = f"{self._resolved(folder)}/{name}"
+            found = os.lstat(real)
+            if stat.S_ISLNK(found.st_mode):
+                real = os.path.realpath(real)
+                found = os.lstat(real)
+            if not _inside(self._root, real):
+                raise DataError(
+                    f"{at}: {_shown(path)} is a link out of the data root; put the file itself there"
+                )
+            if not stat.S_ISREG(found.st_mode):
+                raise NotAnImageError("is not a regular file")
+            return self._store.add(real, found)
+        except NotAnImageError as error:
+            raise NotAnImageError(f"{_shown(path)} {error}") from error
+        except PermissionError as error:
+            raise DataError(f"{at}: {_shown(path)} may not be read; give yourself read permission") from error
         except OSError as error:
-            if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP):
+            if error.errno in _ABSENT:
                 return None
             raise
-        return path
 
-    def _fallback_names(self, trajectory_id: str, found: Screenshots) -> frozenset[str]:
-        """The names in screenshots/<id>/, the layout of the prepared public data."""
-        path = os.path.normpath(os.path.join(self._root, "screenshots", trajectory_id))  # noqa: PTH118
-        if not self._inside(path) or "\0" in trajectory_id:
+    def _resolved(self, folder: str) -> str:
+        real = self._real.get(folder)
+        if real is None:
+            real = self._real[folder] = os.path.realpath(folder)
+            self._found.folders[folder[len(self._root) + 1 :]] = folder_time(folder)
+        return real
+
+    def _prepared_names(self) -> frozenset[str]:
+        """The names in screenshots/<id>/."""
+        folder = f"{self._root}/screenshots/{self._trajectory.id}"
+        if os.path.normpath(folder) != folder:
             return frozenset()
-        self._note_folder(path, found)
         try:
-            return frozenset(os.listdir(path))  # noqa: PTH208
+            return frozenset(os.listdir(self._resolved(folder)))  # noqa: PTH208
         except OSError:
             return frozenset()
 
-    def _by_step(self, trajectory_id: str, state: State, names: frozenset[str]) -> str | None:
-        step = state.index if state.step is None else state.step
-        padded = f"{str(step).zfill(4)}.png"
-        for name in (f"{step}.png", padded):
-            if name in names:
-                return os.path.join(self._root, "screenshots", trajectory_id, name)  # noqa: PTH118
-        return None
+    def _name_by_step(self, state: State) -> str | None:
+        step = str(state.index if state.step is None else state.step)
+        return next((n for n in (f"{step}.png", f"{step.zfill(4)}.png") if n in self._named_by_step), None)
 
-    def _confined(self, path: str, at: str) -> str:
-        """`path` with its links resolved, still inside the data root and a regular file."""
-        real = os.path.realpath(path)
-        if not self._inside(real):
-            raise DataError(
-                f"{at}: {_shown(path)} is a link that leaves the data root; replace it by the file itself"
-            )
-        try:
-            regular = stat.S_ISREG(os.lstat(real).st_mode)
-        except FileNotFoundError:
-            raise NotAnImageError("is a link to nothing") from None
-        if not regular:
-            raise NotAnImageError("is not a regular file")
-        return real
 
-    def _inside(self, path: str) -> bool:
-        return path.startswith(self._root.rstrip("/") + "/")
-
-    def _note_folder(self, path: str, found: Screenshots) -> None:
-        relative = path[len(self._root) + 1 :]
-        if relative not in found.folders:
-            found.folders[relative] = folder_time(path)
+def _inside(root: str, path: str) -> bool:
+    return path.startswith(root.rstrip("/") + "/")
 
 
 def folder_time(path: str | Path) -> int | None:

@@ -1,19 +1,15 @@
 """The greppable tables of a view: one line per trajectory, one line per state."""
 
-import re
-
 from .model import State, Trajectory
 
 TRAJECTORIES_HEADER = "slug\tid\tstates\toutcome\taction_convention\tstart_url\tgoal\n"
 STATES_HEADER = "slug\tstate\turl\taction\tthought\n"
 FIELD = 300  # characters of a field
 
-_SPACE = re.compile(r"[\s\u2028\u2029]+")
-
 
 def one_line(text: str, limit: int = FIELD) -> str:
     """`text` on one line without tabs, cut to `limit` characters (an ellipsis marks the cut)."""
-    line = _SPACE.sub(" ", text[: 2 * limit]).strip()
+    line = " ".join(text[: 2 * limit].split())
     if len(line) > limit or (len(text) > 2 * limit and text[2 * limit :].strip()):
         return line[: limit - 1] + "…"
     return line
@@ -29,7 +25,7 @@ def trajectory_row(
     goal: str,
 ) -> str:
     """A line of trajectories.tsv."""
-    whole_id = _SPACE.sub(" ", trajectory_id)
+    whole_id = " ".join(trajectory_id.split())
     outcome = one_line(outcome or "unknown", 40)
     return f"{slug}\t{whole_id}\t{states}\t{outcome}\t{convention}\t{one_line(start_url)}\t{one_line(goal)}\n"
 

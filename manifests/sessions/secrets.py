@@ -1,0 +1,168 @@
+"""Masking secrets in recorded text: keys, tokens and passwords become "[masked: <kind>]".
+
+What is a secret is told by secrets.toml, pattern by pattern. It works on text as it was shown, so a key is also found
+where its line feeds are the two characters `\\n`. What no pattern knows stays: an import is no reason to publish a store.
+"""
+
+import math
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import chain
+from typing import Any
+
+# Not inside a longer word; the n of a written-out \n is none.
+_BOUNDARY = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
+_VARIABLE = re.compile(r"\$[A-Za-z_{(]|%[\w(]|\{|<|\*|\[masked")  # filled in elsewhere, or masked already
+_PLACEHOLDER = re.compile(
+    r"(?i)(.)\1*|x{3}.*|(?:your|my|the|a)?[_-]?(?:user)?(?:pass(?:word)?|passwd|pwd|pw|secret|token|key)|\.{2,}.*"
+)
+_PATH = re.compile(r"~?\.{0,2}/|[A-Za-z]:(?:\\|/|$)|https?:")
+_ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")  # config.db2.password
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_WORDS = re.compile(r"(?:[a-z]+\d{0,2}|\d{1,4})(?:[_.-](?:[a-z]+\d{0,2}|\d{1,4}))*")  # deploy-bot-2
+_ENTROPY_SAMPLE = 256  # characters
+_PASSWORD = 6  # characters at least
+_RANDOM = 12  # characters at least
+_RANDOM_BITS = 3.0  # per character
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One kind of secret; see secrets.toml."""
+
+    kind: str
+    words: tuple[str, ...]
+    expression: re.Pattern[str]
+    groups: tuple[str, ...]
+    judge: Callable[[str], bool]
+
+
+class Masker:
+    """Masks text and counts, over all of it, what it masked by kind."""
+
+    def __init__(self) -> None:
+        self.masked: Counter[str] = Counter()
+
+    def mask(self, text: str) -> str:
+        """`text` with every secret replaced, in time linear in its length."""
+        lowered = _lowered(text)
+        for pattern in PATTERNS:
+            spans = list(_find(pattern, text, lowered))
+            if spans:
+                self.masked[pattern.kind] += len(spans)
+                text = _replaced(text, spans, f"[masked: {pattern.kind}]")
+                lowered = _lowered(text)
+        return text
+
+
+def _lowered(text: str) -> str:
+    """`text` in lower case, each character at its place (İ alone would become two)."""
+    return text.replace("İ", "I").lower()
+
+
+def _find(pattern: Pattern, text: str, lowered: str) -> Iterator[tuple[int, int]]:
+    """The secrets of one kind in order, as (start, end)."""
+    done = 0
+    for start in _starts(pattern.words, lowered):
+        if start < done:
+            continue
+        found = pattern.expression.match(text, start)
+        if found is None:
+            continue
+        begin, end = _secret(found, pattern.groups)
+        called = found.lastgroup == "secret" and text[end : end + 1] in ("(", "[")
+        if end > begin and not called and pattern.judge(text[begin:end]):
+            yield begin, end
+        done = found.end()
+
+
+def _starts(words: tuple[str, ...], lowered: str) -> list[int]:
+    """Where any of the words begins, in order."""
+    return sorted(set(chain.from_iterable(_occurrences(word, lowered) for word in words)))
+
+
+def _occurrences(word: str, lowered: str) -> Iterator[int]:
+    at = lowered.find(word)
+    while at >= 0:
+        yield at
+        at = lowered.find(word, at + 1)
+
+
+def _secret(found: re.Match[str], groups: tuple[str, ...]) -> tuple[int, int]:
+    for group in groups:
+        if found[group] is not None:
+            return found.span(group)
+    return found.span()
+
+
+def _replaced(text: str, spans: list[tuple[int, int]], mark: str) -> str:
+    parts: list[str] = []
+    at = 0
+    for begin, end in spans:
+        parts += (text[at:begin], mark)
+        at = end
+    return "".join((*parts, text[at:]))
+
+
+def _always(_secret: str) -> bool:
+    return True
+
+
+def _literal(secret: str) -> bool:
+    """A value itself, rather than a variable or a word that stands for one."""
+    return not _VARIABLE.match(secret) and not _PLACEHOLDER.fullmatch(secret)
+
+
+def _password(secret: str) -> bool:
+    """A literal with a digit or a sign in it, which is no path and no attribute in program text."""
+    if len(secret) < _PASSWORD or not _literal(secret) or _PATH.match(secret) or _ATTRIBUTE.fullmatch(secret):
+        return False
+    letters = any(c.isalpha() for c in secret)
+    return letters and any(c.isdigit() or c in "!@#$%^&*+=?~" for c in secret)
+
+
+def _random(secret: str) -> bool:
+    """A literal that no person would write: letters and digits mixed without being words."""
+    if len(secret) < _RANDOM or not _password(secret) or _WORDS.fullmatch(secret):
+        return False
+    digits = sum(c.isdigit() for c in secret)
+    if _NAME.fullmatch(secret) and digits < 2:
+        return False
+    return digits > 0 and _entropy(secret[:_ENTROPY_SAMPLE]) >= _RANDOM_BITS
+
+
+def _entropy(text: str) -> float:
+    """Bits per character."""
+    counts = Counter(text).values()
+    return -sum(n / len(text) * math.log2(n / len(text)) for n in counts)
+
+
+_JUDGES: dict[str, Callable[[str], bool]] = {
+    "": _always,
+    "literal": _literal,
+    "password": _password,
+    "random": _random,
+}
+
+
+def _patterns() -> tuple[Pattern, ...]:
+    text = files(__package__).joinpath("secrets.toml").read_text("utf-8")
+    return tuple(_pattern(entry) for entry in tomllib.loads(text)["secret"])
+
+
+def _pattern(entry: dict[str, Any]) -> Pattern:
+    boundary = _BOUNDARY if entry.get("boundary", True) else ""
+    flags = re.IGNORECASE if entry.get("any_case", False) else re.NOFLAG
+    source = entry["pattern"]
+    if source.startswith("(?x)"):
+        source, flags = source.removeprefix("(?x)"), flags | re.VERBOSE
+    expression = re.compile(boundary + source, flags)
+    groups = tuple(name for name in expression.groupindex if name.startswith("secret"))
+    return Pattern(entry["kind"], tuple(entry["words"]), expression, groups, _JUDGES[entry.get("judge", "")])
+
+
+PATTERNS = _patterns()
