@@ -34,6 +34,9 @@ from sandbox.workspace import MountPoints, lend, take_back
 INIT_INSIDE = "/run/init.py"
 STOP_SECONDS = 2.0
 TRYOUT_SECONDS = 30.0
+MEND = (
+    "allow user namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone), or use Docker"
+)
 # bwrap must be in the groups before it makes namespaces, so a shell enters them and becomes bwrap.
 ENTER_GROUPS = 'while [ "$1" != -- ]; do echo $$ >"$1" || exit 125; shift; done; shift; exec "$@"'
 
@@ -81,11 +84,14 @@ class BubblewrapSandbox:
 
     def _try_out(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            running = self.start(SandboxSpec(Path(folder), Limits(wall_seconds=TRYOUT_SECONDS)))
+            try:
+                running = self.start(SandboxSpec(Path(folder), Limits(wall_seconds=TRYOUT_SECONDS)))
+            except SandboxError as error:
+                raise SandboxError(f"bubblewrap cannot start a sandbox: {error}", mend=MEND) from error
             result = running.exec([self.python, "-I", "-c", "pass"]).result()
             running.collect()
         if result.exit_code != 0:
-            raise SandboxError(f"a first sandbox did not run a command: {result}")
+            raise SandboxError(f"a first sandbox by bubblewrap did not run a command: {result}", mend=MEND)
 
 
 class _BubblewrapCage:

@@ -84,7 +84,11 @@ class Wakeup:
         os.set_blocking(writer, False)
         self._writer = writer
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        for number in (*ENDING_SIGNALS, signal.SIGCHLD):
+        # The kernel keeps signals without a handler from the first process of a namespace, so that no command
+        # inside ends the sandbox with `kill -1`; Python alone puts a handler on SIGINT.
+        ending = ENDING_SIGNALS if os.getpid() != 1 else ()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for number in (*ending, signal.SIGCHLD):
             signal.signal(number, lambda *_: None)
 
     def signals(self) -> set[int]:
@@ -324,12 +328,15 @@ def supervise(options: Options, wakeup: Wakeup, control: Control | None) -> int:
     deadline = time.monotonic() + options.seconds
     runs: dict[int, int] = {}
     main = spawn(options.argv, dict(os.environ), os.getcwd(), []) if options.argv else 0
-    sources = [wakeup.reader] + ([control.socket.fileno()] if control else [])
+    sources = select.poll()
+    sources.register(wakeup.reader, select.POLLIN)
+    if control:
+        sources.register(control.socket.fileno(), select.POLLIN)
     while True:
         left = deadline - time.monotonic()
         if left <= 0:
             return DEADLINE_EXIT
-        readable = select.select(sources, [], [], min(left, 3600.0))[0]
+        readable = [descriptor for descriptor, _ in sources.poll(min(left, 3600.0) * 1000 + 1)]
         if wakeup.reader in readable and wakeup.signals() & set(ENDING_SIGNALS):
             return STOPPED_EXIT
         if control and control.socket.fileno() in readable:

@@ -40,12 +40,13 @@ class PipeExecution:
     """An `Execution` whose output arrives on two pipes and whose end another thread reports.
 
     Takes ownership of the two read ends. It ends when its process has ended: what is in the pipes then is
-    still delivered, but a grandchild that holds them open is not waited for. Iterate from one thread.
+    still delivered, but a grandchild that holds them open is not waited for. Threads that iterate at the same
+    time share the output.
     """
 
-    def __init__(self, stdout: int, stderr: int, output_bytes: int) -> None:
+    def __init__(self, stdout: FileIO, stderr: FileIO, output_bytes: int) -> None:
         self.started = time.monotonic()
-        self._pipes: dict[Stream, FileIO] = {"stdout": FileIO(stdout), "stderr": FileIO(stderr)}
+        self._pipes: dict[Stream, FileIO] = {"stdout": stdout, "stderr": stderr}
         self._caps: dict[Stream, OutputCap] = {name: OutputCap(output_bytes) for name in self._pipes}
         for pipe in self._pipes.values():
             os.set_blocking(pipe.fileno(), False)
@@ -54,6 +55,7 @@ class PipeExecution:
         self._lock = threading.Lock()
         self._ended: tuple[Ending, int | None, float] | None = None
         self._sink = bytearray(READ_BYTES)
+        self._reading = threading.Lock()
 
     def finish(self, ending: Ending, exit_code: int | None) -> None:
         """Report the end, from any thread; the first report counts."""
@@ -85,7 +87,7 @@ class PipeExecution:
     def _until_end(self) -> Iterator[Chunk]:
         with selectors.DefaultSelector() as selector:
             selector.register(self._end_reader, selectors.EVENT_READ)
-            for name, pipe in self._pipes.items():
+            for name, pipe in list(self._pipes.items()):
                 selector.register(pipe, selectors.EVENT_READ, name)
             while not self.finished:
                 for key, _ in selector.select():
@@ -100,9 +102,7 @@ class PipeExecution:
 
     def _rest(self, name: Stream) -> Iterator[Chunk]:
         """What lies in the pipe now; not more, or a flooding grandchild would keep us here."""
-        waiting = array.array("i", [0])
-        fcntl.ioctl(self._pipes[name], termios.FIONREAD, waiting)
-        left = waiting[0]
+        left = self._waiting(name)
         while left > 0:
             size, chunk = self._read(name, left)
             if chunk:
@@ -112,18 +112,31 @@ class PipeExecution:
             left -= size
         self._close(name)
 
+    def _waiting(self, name: Stream) -> int:
+        size = array.array("i", [0])
+        with self._reading:
+            if name in self._pipes:
+                fcntl.ioctl(self._pipes[name], termios.FIONREAD, size)
+        return size[0]
+
     def _read(self, name: Stream, limit: int) -> tuple[int | None, Chunk | None]:
         """Read once: the bytes taken from the pipe (0 at its end, None if it had none) and what is kept."""
-        pipe, cap = self._pipes[name], self._caps[name]
-        if cap.full:
-            size: int | None = pipe.readinto(self._sink)
-            cap.dropped += size or 0
-            return size, None
-        data: bytes | None = pipe.read(min(limit, READ_BYTES))
-        if data is None:
-            return None, None
-        kept = cap.keep(data)
-        return len(data), Chunk(name, kept, time.monotonic()) if kept else None
+        with self._reading:
+            if name not in self._pipes:
+                return 0, None
+            pipe, cap = self._pipes[name], self._caps[name]
+            if cap.full:
+                size: int | None = pipe.readinto(self._sink)
+                cap.dropped += size or 0
+                return size, None
+            data: bytes | None = pipe.read(min(limit, READ_BYTES))
+            if data is None:
+                return None, None
+            kept = cap.keep(data)
+            return len(data), Chunk(name, kept, time.monotonic()) if kept else None
 
     def _close(self, name: Stream) -> None:
-        self._pipes.pop(name).close()
+        with self._reading:
+            pipe = self._pipes.pop(name, None)
+            if pipe is not None:
+                pipe.close()

@@ -28,6 +28,7 @@ INIT = Path(__file__).with_name("init.py")
 # Init ends by itself this long after the deadline, should we not be there to hold it.
 BACKSTOP_SECONDS = 3.0
 READY_SECONDS = 30.0
+MORE_FILES = "allow more open files and processes (ulimit -n, ulimit -u), or run fewer at once"
 # Understood by every Python that init may run on.
 MARSHAL_VERSION = 2
 OOM_EXIT = 128 + signal.SIGKILL
@@ -87,8 +88,6 @@ class SupervisedSandbox:
         self._spec = spec
         self._cage = cage
         self._deadline = time.monotonic() + limits.wall_seconds
-        self._ours, self._theirs = socket.socketpair()
-        self._wake_reader, self._wake_writer = socket.socketpair()
         self._lock = threading.Lock()
         self._sending = threading.Lock()
         self._asked: Ending | None = None
@@ -104,12 +103,19 @@ class SupervisedSandbox:
         )
         self._ready = threading.Event()
         self._gone = threading.Event()
-        self._failure: Exception | None = None
-        threading.Thread(target=self._keep, name="sandbox-keeper", daemon=True).start()
-        self._ready.wait()
+        self._failure: SandboxError | None = None
+        try:
+            self._ours, self._theirs = socket.socketpair()
+            self._wake_reader, self._wake_writer = socket.socketpair()
+            self._wake_writer.setblocking(False)
+            threading.Thread(target=self._keep, name="sandbox-keeper", daemon=True).start()
+        except (OSError, RuntimeError) as error:
+            self._failure = SandboxError(f"cannot start a sandbox: {error}", mend=MORE_FILES)
+        else:
+            self._ready.wait()
         if self._failure is not None:
-            self._gone.wait()
-            cage.report()
+            with suppress(OSError):
+                cage.report()
             raise self._failure
 
     @property
@@ -126,24 +132,37 @@ class SupervisedSandbox:
     ) -> PipeExecution:
         """Start a command; in a sandbox that has ended, an execution that has ended likewise."""
         with ExitStack() as opened:
-            stdin_file = _open_stdin(stdin)
-            out_reader, out_writer = os.pipe()
-            err_reader, err_writer = os.pipe()
-            execution = PipeExecution(out_reader, err_reader, self._spec.limits.output_bytes)
-            theirs = [stdin_file, out_writer, err_writer]
-            for descriptor in theirs:
-                opened.callback(os.close, descriptor)
-            if self._cage.owner is not None:
-                # Else /dev/stdout could not be opened by its name. Stdin can be the host's own /dev/null.
-                os.fchown(out_writer, *self._cage.owner)
-                os.fchown(err_writer, *self._cage.owner)
+            try:
+                execution, theirs = self._open_execution(stdin, opened)
+            except OSError as error:
+                raise SandboxError(f"cannot start a command: {error}", mend=MORE_FILES) from error
             run = self._register(execution, timeout)
             if run is not None:
                 command_env = {**self._cage.env, **self._spec.env, **(env or {})}
-                request = {"run": run, "argv": list(argv), "env": command_env, "cwd": self.workdir}
+                request = {
+                    "run": run,
+                    "argv": [str(word) for word in argv],
+                    "env": {str(name): str(value) for name, value in command_env.items()},
+                    "cwd": self.workdir,
+                }
                 self._send(marshal.dumps(request, MARSHAL_VERSION), theirs)
         self._wake()
         return execution
+
+    def _open_execution(self, stdin: bytes, opened: ExitStack) -> tuple[PipeExecution, list[int]]:
+        """An execution and the descriptors of its command, which `opened` closes on our side."""
+        theirs = [_open_stdin(stdin)]
+        opened.callback(os.close, theirs[0])
+        readers = []
+        for _ in ("stdout", "stderr"):
+            reader, writer = os.pipe()
+            opened.callback(os.close, writer)
+            theirs.append(writer)
+            readers.append(os.fdopen(reader, "rb", buffering=0))
+            if self._cage.owner is not None:
+                # Else /dev/stdout could not be opened by its name. Stdin may be the host's own /dev/null.
+                os.fchown(writer, *self._cage.owner)
+        return PipeExecution(readers[0], readers[1], self._spec.limits.output_bytes), theirs
 
     def _register(self, execution: PipeExecution, timeout: float | None) -> int | None:
         """Give the execution a number, or its end where the sandbox has ended."""

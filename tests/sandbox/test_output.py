@@ -4,6 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from io import FileIO
 
 import pytest
 
@@ -16,7 +17,7 @@ def pipes() -> Iterator[tuple[int, int, PipeExecution]]:
     """(write end of stdout, write end of stderr, execution with a cap of 10 bytes)"""
     out_reader, out_writer = os.pipe()
     err_reader, err_writer = os.pipe()
-    yield out_writer, err_writer, PipeExecution(out_reader, err_reader, output_bytes=10)
+    yield out_writer, err_writer, PipeExecution(FileIO(out_reader), FileIO(err_reader), output_bytes=10)
     for descriptor in (out_writer, err_writer):
         os.close(descriptor)
 
