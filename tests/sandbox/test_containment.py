@@ -233,6 +233,15 @@ def test_cpu_is_limited(backend: Sandbox, start, run, limits: Limits) -> None:
     assert sum(map(float, ran.stdout.split())) < 0.5 * 2 * 1.4
 
 
+@claims(Capability.PROCESSES)
+@pytest.mark.parametrize("name", ["TERM", "INT", "HUP", "QUIT", "USR1", "ALRM", "PIPE", "ABRT", "KILL", "STOP"])
+def test_signals_to_everybody_do_not_end_the_sandbox(start, run, name: str) -> None:
+    sandbox = start()
+    run(sandbox, ["sh", "-c", f"kill -{name} 1; kill -{name} -1"], timeout=5)
+    time.sleep(0.2)
+    assert run(sandbox, ["echo", "there"]).stdout == b"there\n"
+
+
 # --- disk ---------------------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """What only the docker back end promises: its containers, its errors, many at once."""
 
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -11,13 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from docker import DockerClient
+from docker import APIClient, DockerClient
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.accounts import Account
 from sandbox.docker_engine import DockerSandbox, connect
-from sandbox.docker_exec import Demultiplexer
+from sandbox.docker_exec import Connection, Demultiplexer
 from sandbox.doctor import can_bind_mount, docker_checks
 from sandbox.protocol import Capability, Ending, Limits, Mount, Sandbox, SandboxError, SandboxSpec
 from sandbox.reaper import OWNER_LABEL, Owner, find_leftovers, reap
@@ -253,6 +254,33 @@ def test_frames_are_taken_apart_whatever_pieces_they_arrive_in(
             taken[stream] += data
     for number, stream in ((1, "stdout"), (2, "stderr")):
         assert taken[stream] == b"".join(data for of, data in frames if of == number)
+
+
+def test_output_that_comes_in_one_piece_with_the_header_is_not_lost(tmp_path: Path) -> None:
+    header = b"HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "engine.sock"))
+        server.listen()
+
+        def answer() -> None:
+            accepted, _ = server.accept()
+            with accepted:
+                accepted.recv(65536)
+                accepted.sendall(header + b"early")
+                accepted.recv(1)
+                accepted.sendall(b"late")
+
+        engine = threading.Thread(target=answer)
+        engine.start()
+        api = APIClient(base_url=f"unix://{tmp_path}/engine.sock", version="1.41")
+        connection = Connection(api, "exec-id")
+        received = [connection.receive(5.0)]
+        assert connection.send(memoryview(b"x")) == 1
+        received += [connection.receive(5.0), connection.receive(5.0)]
+        connection.close()
+        engine.join()
+        api.close()
+    assert received == [b"early", b"late", b""]
 
 
 def test_caller_who_is_root_becomes_an_ordinary_user(monkeypatch: pytest.MonkeyPatch) -> None:
