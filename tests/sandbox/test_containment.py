@@ -234,11 +234,12 @@ def test_cpu_is_limited(backend: Sandbox, start, run, limits: Limits) -> None:
 
 
 @claims(Capability.PROCESSES)
-@pytest.mark.parametrize("name", ["TERM", "INT", "HUP", "QUIT", "USR1", "ALRM", "PIPE", "ABRT", "KILL", "STOP"])
-def test_signals_to_everybody_do_not_end_the_sandbox(start, run, name: str) -> None:
+def test_signals_to_everybody_do_not_end_the_sandbox(start, run) -> None:
     sandbox = start()
-    run(sandbox, ["sh", "-c", f"kill -{name} 1; kill -{name} -1"], timeout=5)
-    time.sleep(0.2)
+    signals = "TERM INT HUP QUIT USR1 USR2 ALRM PIPE ABRT CHLD TSTP STOP KILL"
+    ran = run(sandbox, ["sh", "-c", f"for s in {signals}; do kill -$s 1; kill -$s -1; done"], timeout=20)
+    assert ran.result.ending is Ending.EXITED
+    time.sleep(0.3)
     assert run(sandbox, ["echo", "there"]).stdout == b"there\n"
 
 
