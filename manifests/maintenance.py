@@ -28,9 +28,10 @@ class DiskUse:
 
 @dataclass(slots=True)
 class Garbage:
-    """What was removed. `import_running` where images were left alone for that."""
+    """What was removed. `import_running` where trajectories and images were left alone for that."""
 
     leftovers: int = 0
+    superseded: int = 0
     images: int = 0
     views: list[str] = field(default_factory=list)
     freed_bytes: int = 0
@@ -53,7 +54,7 @@ def disk_use(store: Store, views: Views) -> DiskUse:
 
 
 def collect_garbage(store: Store, views: Views, *, cap_bytes: int | None = None) -> Garbage:
-    """Remove what killed processes left, images that no trajectory has, and views over the cap.
+    """Remove what killed processes left, superseded trajectories, unused images, and views over the cap.
 
     Nothing that is in use is touched.
     """
@@ -63,11 +64,25 @@ def collect_garbage(store: Store, views: Views, *, cap_bytes: int | None = None)
             done.leftovers += 1
             done.freed_bytes += _tree_bytes(path)
             remove_tree(path)
-        _remove_images(store, done)
+        _remove_unseen(store, done)
         sizes = {name: views.size(name) for name in views.names()}
         done.views = views.trim(cap_bytes)
         done.freed_bytes += sum(sizes[name] for name in done.views)
     return done
+
+
+def _remove_unseen(store: Store, done: Garbage) -> None:
+    """Remove what no view will show again, unless an import is running, which may bring it back."""
+    with nobody_builds(store.incoming) as alone:
+        if not alone:
+            done.import_running = True
+            return
+        for slug in sorted(store.superseded()):
+            done.superseded += 1
+            if store.has(slug):
+                done.freed_bytes += _text_bytes(store.trajectories / slug)
+            store.remove_superseded(slug)
+        _remove_images(store, done)
 
 
 def _remove_images(store: Store, done: Garbage) -> None:
@@ -75,17 +90,13 @@ def _remove_images(store: Store, done: Garbage) -> None:
 
     A trajectory that could not link to an image has a copy of its own, so it loses nothing either.
     """
-    with nobody_builds(store.incoming) as alone:
-        if not alone:
-            done.import_running = True
-            return
-        names = {path: path.stat().st_nlink for path in sorted(store.images.iterdir())}
-        used = {_digest(path) for path, count in names.items() if count > 1}
-        # An original goes before its small copy: where an original is, its small copy must be too.
-        for path in sorted((path for path in names if _digest(path) not in used), key=_is_small):
-            done.images += 1
-            done.freed_bytes += path.stat().st_size
-            path.unlink()
+    names = {path: path.stat().st_nlink for path in sorted(store.images.iterdir())}
+    used = {_digest(path) for path, count in names.items() if count > 1}
+    # An original goes before its small copy: where an original is, its small copy must be too.
+    for path in sorted((path for path in names if _digest(path) not in used), key=_is_small):
+        done.images += 1
+        done.freed_bytes += path.stat().st_size
+        path.unlink()
 
 
 def _digest(image: Path) -> str:

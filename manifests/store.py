@@ -1,8 +1,8 @@
 """The store: every imported trajectory as plain files, append-only, named by content.
 
 Safe to read while others add: a folder is built in `incoming/` and appears whole, by one rename. Files are not
-fsync-ed one by one (that would be most of an import's time); after a power cut a folder may hold short files. Receipts
-remember in which boot an import ran, so that what was written before a crash is measured before it is trusted.
+fsync-ed one by one (that would be most of an import's time), so after a power cut a folder may hold short files.
+Receipts remember in which boot an import ran: what was written before a crash is measured before it is trusted.
 """
 
 import os
@@ -14,10 +14,11 @@ from pathlib import Path
 from .convention import own_convention
 from .entry import Entry, Screenshot, is_intact, read_entry
 from .errors import StoreError
-from .files import FOLDER_MODE, replace_file, reporting
+from .files import FOLDER_MODE, remove_tree, replace_file, reporting
 from .incoming import Incoming
 from .model import Convention, Trajectory
 from .slugs import is_slug
+from .succession import Succession
 from .writer import Writer
 
 FORMAT = 1
@@ -34,6 +35,7 @@ class Store:
         self.images = root / "images"
         self.receipts = root / "receipts"
         self.incoming = root / "incoming"
+        self._succession = Succession(root / "superseded")
         self._entries: dict[str, Entry] = {}
 
     @classmethod
@@ -49,9 +51,28 @@ class Store:
         return store
 
     def entries(self) -> list[Entry]:
-        """All trajectories, by slug."""
+        """All trajectories but the superseded ones, by slug."""
+        return [self.get(slug) for slug in self.slugs()]
+
+    def slugs(self) -> list[str]:
+        """The slugs of all trajectories but the superseded ones, in order."""
         with reporting(f"cannot read the store {self.root}"):
-            return [self.get(slug) for slug in sorted(os.listdir(self.trajectories)) if is_slug(slug)]  # noqa: PTH208
+            superseded = self._succession.superseded()
+            present = sorted(os.listdir(self.trajectories))  # noqa: PTH208
+        return [slug for slug in present if is_slug(slug) and slug not in superseded]
+
+    def superseded(self) -> frozenset[str]:
+        """The slugs of trajectories that a newer one has taken the place of; `get` still knows them."""
+        with reporting(f"cannot read the store {self.root}"):
+            return self._succession.superseded()
+
+    def supersede(self, slug: str, newer: str) -> None:
+        """Let the trajectory `newer` take the place of `slug`. Adding `slug` again brings it back."""
+        for one in (slug, newer):
+            if not self.has(one):
+                raise StoreError(f"the store {self.root} has no trajectory {one!r}")
+        with reporting(f"cannot write to the store {self.root}"):
+            self._succession.supersede(slug, newer)
 
     def get(self, slug: str) -> Entry:
         """The trajectory with this slug. Raises StoreError where it is unknown or damaged."""
@@ -83,10 +104,10 @@ class Store:
         convention: Convention | None = None,
         where: str | None = None,
     ) -> Entry:
-        """Add one trajectory, with its screenshots from `data_root`; nothing changes where it is there already.
+        """Add one trajectory, with its screenshots from `data_root`; one that is there already is left alone.
 
         Without `convention` the trajectory's own ends decide. `where` names its source in messages.
-        Raises DataError for a screenshot that leaves the data root, StoreError where the store cannot be written.
+        Raises DataError for a screenshot that leaves the data root, StoreError where nothing can be written.
         """
         told = own_convention(trajectory) if convention is None else convention
         with self.writer(data_root) as writer:
@@ -96,7 +117,17 @@ class Store:
     def writer(self, data_root: Path) -> Iterator[Writer]:
         """Something to add many trajectories of one data root with."""
         with reporting(f"cannot write to the store {self.root}"), Incoming(self.incoming) as incoming:
-            yield Writer(self.trajectories, self.images, incoming, data_root)
+            yield Writer(self.trajectories, self.images, incoming, data_root, self._succession)
+
+    def remove_superseded(self, slug: str) -> None:
+        """Remove a trajectory that a newer one has taken the place of; nobody may be adding meanwhile."""
+        if slug not in self.superseded():
+            raise StoreError(f"{slug!r} is not superseded")
+        self.forget(slug)
+        # The record goes last: a trajectory is never in sight again only because its removal was cut off.
+        remove_tree(self.trajectories / slug)
+        with reporting(f"cannot write to the store {self.root}"):
+            self._succession.restore(slug)
 
     def _read(self, slug: str) -> Entry:
         path = self.trajectories / slug

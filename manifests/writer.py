@@ -13,6 +13,7 @@ from .incoming import Incoming
 from .materialise import Canonical, canonical, write_folder
 from .model import Convention, Trajectory
 from .screenshots import ScreenshotFinder
+from .succession import Succession
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +30,25 @@ class Added:
 class Writer:
     """Adds trajectories one by one. Made by Store.writer."""
 
-    def __init__(self, trajectories: Path, images: Path, incoming: Incoming, data_root: Path) -> None:
+    def __init__(
+        self, trajectories: Path, images: Path, incoming: Incoming, data_root: Path, succession: Succession
+    ) -> None:
         self._trajectories = trajectories
         self._images = images
         self._incoming = incoming
+        self._succession = succession
         self._store = ImageStore(images, incoming.new_path)
         self._finder = ScreenshotFinder(data_root)
 
     def add(self, trajectory: Trajectory, convention: Convention, where: str) -> Added:
-        """Add a trajectory. Raises DataError where its screenshots leave the data root, OSError where writing fails."""
+        """Add a trajectory.
+
+        Raises DataError where its screenshots leave the data root, OSError where writing fails.
+        """
         shots = self._finder.collect(trajectory, self._store, where)
         kept = canonical(trajectory, convention, shots.images)
         reused = self._present(kept) or not self._write(kept)
+        self._succession.restore(kept.slug)
         return Added(kept.slug, len(trajectory.states), reused, shots.folders, shots.warnings)
 
     def _present(self, kept: Canonical) -> bool:
