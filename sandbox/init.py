@@ -4,10 +4,11 @@
                           [-- ARGV...]
 
 It runs inside every back end with whatever Python is there, so this file stands alone: standard library,
-syntax of Python 3.8. It ends after N seconds on the monotonic clock (exit 124), at SIGTERM or SIGINT (exit
-143), when ARGV ends (with its exit code), or when the host's end of the control socket closes (exit 143),
-and takes every process of its sandbox with it. As PID 1 of a namespace that is everybody else; elsewhere it
-becomes the subreaper of its children, so that also a process that left its session is still found.
+syntax of Python 3.8. It ends after N seconds on the monotonic clock (exit 124), when ARGV ends (with its exit
+code), or when the host's end of the control socket closes (exit 143), and takes every process of its sandbox
+with it. As PID 1 of a namespace that is everybody else, whose signals it does not hear; elsewhere it ends at
+SIGTERM and SIGINT too (exit 143), and becomes the subreaper of its children, so that also a process that left
+its session is still found.
 
 The control socket FD carries requests to init: four bytes of length (big endian), then a marshalled dict
 `{"run": ID, "argv": [...], "env": {...}, "cwd": "..."}`, with the descriptors of stdin, stdout and stderr.
