@@ -17,6 +17,9 @@ INTERVAL_SECONDS = 0.1
 # A scan is followed by a pause of at least this many times its own length.
 REST_RATIO = 3.0
 DEPTH_LIMIT = 100
+# Deleted files are looked for each time that the disk has lost this much, and once in a while.
+DELETED_STEP_BYTES = 32 * 1024 * 1024
+DELETED_SECONDS = 2.0
 BLOCK_BYTES = 512
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -153,6 +156,9 @@ class DiskWatch:
         self._max_files = max_files
         self._on_excess = on_excess
         self._pids = pids
+        self._step = min(DELETED_STEP_BYTES, max_bytes // 2)
+        self._free = 0
+        self._next_look = 0.0
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="disk-watch", daemon=True)
 
@@ -167,7 +173,20 @@ class DiskWatch:
 
     def excess(self) -> str:
         """Scan now: which limit is exceeded, "" if none."""
-        return find_excess(self._folder, self._max_bytes, self._max_files, self._pids())
+        return find_excess(self._folder, self._max_bytes, self._max_files, self._suspects())
+
+    def _suspects(self) -> Iterable[int]:
+        """The processes to ask for deleted files: none while the disk got no fuller and it is not yet time."""
+        try:
+            disk = os.statvfs(self._folder)
+        except OSError:
+            return ()
+        free, now = disk.f_bavail * disk.f_frsize, time.monotonic()
+        self._free = max(self._free, free)
+        if free > self._free - self._step and now < self._next_look:
+            return ()
+        self._free, self._next_look = free, now + DELETED_SECONDS
+        return self._pids()
 
     def _watch(self) -> None:
         pause = INTERVAL_SECONDS
