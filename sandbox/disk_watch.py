@@ -176,7 +176,7 @@ class DiskWatch:
         return find_excess(self._folder, self._max_bytes, self._max_files, self._suspects())
 
     def _suspects(self) -> Iterable[int]:
-        """The processes to ask for deleted files: none while the disk got no fuller and it is not yet time."""
+        """The processes to ask for deleted files: none while the disk got no fuller, and not all the time."""
         try:
             disk = os.statvfs(self._folder)
         except OSError:
