@@ -4,7 +4,7 @@ import re
 
 LONGEST = 300  # characters of a tree line worth repeating beside an action
 
-# Calls of other kinds take texts, keys, numbers of tabs and coordinates: wait(3), scroll(0, 300), mouse_click(10, 20).
+# Other calls take texts, keys, numbers of tabs and coordinates: wait(3), scroll(0, 300), mouse_click(10, 20).
 _TOUCHING = re.compile(
     r"click|hover|fill|clear|check|select|focus|press|upload|drag|type|input|tap|toggle", re.I
 )

@@ -26,8 +26,8 @@ def told_by_ends(first: bool, last: bool) -> Convention:
 def shared_convention(found: Iterable[Convention]) -> Convention:
     """What holds for the trajectories of a data root that do not tell by themselves.
 
-    A recording that was cut off, or whose agent ended with a message, carries an action at both ends. Its siblings
-    came from the same recorder, so what they say holds for it too, unless they contradict each other.
+    A recording that was cut off, or whose agent ended with a message, carries an action at both ends. Its
+    siblings came from the same recorder, so what they say holds for it too, unless they disagree.
     """
     told = set(found) - {Convention.UNKNOWN}
     return told.pop() if len(told) == 1 else Convention.UNKNOWN

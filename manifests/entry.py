@@ -1,7 +1,7 @@
 """What the store knows of a trajectory without reading it: the record in parts/entry.json."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +36,12 @@ class Entry:
     convention: Convention
     size: int  # bytes of all files but the entry's own
     path: Path
-    images: Mapping[int, Image]
+    image_records: Mapping[str, Sequence[str]]
+
+    @property
+    def images(self) -> dict[int, Image]:
+        """The pictures by state, in order."""
+        return {int(index): _image(record) for index, record in self.image_records.items()}
 
     def state_path(self, index: int) -> Path:
         """The text of a state."""
@@ -44,9 +49,10 @@ class Entry:
 
     def screenshot(self, index: int) -> Screenshot | None:
         """The original screenshot of a state, None where there is none."""
-        image = self.images.get(index)
-        if image is None:
+        record = self.image_records.get(str(index))
+        if record is None:
             return None
+        image = _image(record)
         return Screenshot(self.path / "screenshots" / f"{index:04d}.{image.extension}", image.sha256)
 
 
@@ -71,11 +77,11 @@ def entry_record(
 
 def read_entry(path: Path) -> Entry:
     """The entry of the trajectory folder `path`. Raises OSError or ValueError where it is damaged."""
-    with open(path / ENTRY_FILE, "rb") as file:  # noqa: PTH123 - a view reads five hundred of them
+    with open(f"{path}/{ENTRY_FILE}", "rb") as file:  # noqa: PTH123 - a view reads five hundred of them
         record = orjson.loads(file.read())
-    images = {int(i): _image(image) for i, image in record.pop("images").items()}
     convention = Convention(record.pop("convention"))
-    return Entry(slug=path.name, path=path, images=images, convention=convention, **record)
+    images = record.pop("images")
+    return Entry(slug=path.name, path=path, image_records=images, convention=convention, **record)
 
 
 def folder_size(path: Path) -> int:
@@ -91,7 +97,7 @@ def folder_size(path: Path) -> int:
 
 
 def is_intact(path: Path) -> bool:
-    """Whether the folder's files are as long as they were written; a crash of the machine can leave them shorter."""
+    """Whether the folder's files are as long as they were written; a power cut can leave them shorter."""
     try:
         return read_entry(path).size == folder_size(path)
     except (OSError, ValueError, TypeError, KeyError):
@@ -103,6 +109,6 @@ def _image_record(image: Image) -> list[str]:
     return [image.sha256, image.extension, *small]
 
 
-def _image(record: list[str]) -> Image:
+def _image(record: Sequence[str]) -> Image:
     sha256, extension, *small = record
     return Image(sha256, extension, Small(*small) if small else None)

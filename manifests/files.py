@@ -36,7 +36,8 @@ def explained(error: OSError, doing: str) -> StoreError:
     where = f" ({error.filename})" if error.filename else ""
     if error.errno in _FULL:
         return StoreError(
-            f"{doing}: no space left on the device{where}; what was finished is kept: free space, then run the same again"
+            f"{doing}: no space left on the device{where}; "
+            "what was finished is kept: free space, then run the same again"
         )
     if error.errno == errno.EROFS:
         return StoreError(f"{doing}: the file system is read-only{where}; choose another --store")

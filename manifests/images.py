@@ -1,13 +1,14 @@
 """Screenshots in the store: one verified copy per distinct picture, and a small one for agents.
 
-`images/<sha256>.<ext>` is the original, `images/<sha256>.agent.<ext>` a copy whose longer side is 1,568 px, made
-where the original is longer: one bigger picture can end an agent's session for good.
+`images/<sha256>.<ext>` is the original, `images/<sha256>.agent.<ext>` a copy whose longer side is 1,568 px,
+made where the original is longer: one bigger picture can end an agent's session for good.
 """
 
 import fcntl
 import hashlib
 import io
 import os
+import stat
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -66,11 +67,13 @@ class ImageStore:
         self._can_clone = True
 
     def add(self, path: str, found: os.stat_result) -> Image:
-        """The picture in the regular file `path`, whose lstat is `found`.
+        """The picture in the file `path`, whose lstat is `found`.
 
         Raises NotAnImageError for what cannot be shown to a model, OSError for what cannot be read,
         StoreError where the store cannot be written.
         """
+        if not stat.S_ISREG(found.st_mode):
+            raise NotAnImageError("is not a regular file")
         key = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
         known = self._known.get(key)
         if known is None:
@@ -149,7 +152,7 @@ class ImageStore:
 
 
 def verified(data: bytes) -> tuple[str, tuple[str, bytes] | None]:
-    """The extension of a picture and, where a side is over AGENT_SIDE, its small copy's (extension, bytes)."""
+    """A picture's extension and, where a side is over AGENT_SIDE, its small copy's (extension, bytes)."""
     from PIL import Image as Pillow
 
     try:

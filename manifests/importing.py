@@ -25,7 +25,7 @@ from .writer import Added
 __all__ = ["DataError", "ImportReport", "import_lme_v2"]
 
 TRAJECTORIES = "trajectories.jsonl"
-_SMALL = 4 * 2**20  # bytes; below it, starting processes costs more than they save
+_SMALL = 2**20  # bytes; below it, starting processes costs more than they save
 _MOST_WARNINGS = 1000  # lines of a report
 _SAVE_EVERY = 5.0  # seconds between receipts, so that an import that is killed is continued
 
@@ -54,8 +54,8 @@ def import_lme_v2(
     """Import the trajectories of a data root, all or those whose ids are in `only`.
 
     What a receipt says is there already is not read again. `progress(done, total)` counts trajectories.
-    Raises DataError, with file and line, for data that cannot be used, and StoreError where the store cannot be
-    written; what was imported by then stays, and the same call continues.
+    Raises DataError, with file and line, for data that cannot be used, and StoreError where the store cannot
+    be written; what was imported by then stays, and the same call continues.
     """
     return _Run(data_root, store, processes, progress or _silent).run(only)
 
@@ -136,8 +136,8 @@ class _Run:
             earlier = receipt.lines.setdefault(one.id, one.line)
             if earlier is not one.line:
                 raise DataError(
-                    f"{self._path}:{one.line.number}: id {one.id!r} was used before, on line {earlier.number}; "
-                    "every trajectory needs an id of its own"
+                    f"{self._path}:{one.line.number}: id {one.id!r} was used before, "
+                    f"on line {earlier.number}; every trajectory needs an id of its own"
                 )
         receipt.shared = shared_convention(one.convention for one in found)
 

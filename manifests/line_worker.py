@@ -31,7 +31,7 @@ class Survey:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """Put the line's trajectory into the store; `shared` is the convention where it does not tell by itself."""
+    """Put the line's trajectory into the store; `shared` is its convention unless it tells by itself."""
 
     line: Line
     shared: Convention

@@ -21,7 +21,10 @@ class Line:
 
 
 def find_lines(path: Path, file: BinaryIO) -> Iterator[Line]:
-    """The lines of `file` in order. Raises DataError at a line over MAX_LINE, before reading the rest of it."""
+    """The lines of `file` in order.
+
+    Raises DataError at a line over MAX_LINE, before the rest of it is read.
+    """
     number = start = position = 0
     blank = True
     while block := file.read(_BLOCK):
@@ -44,5 +47,6 @@ def find_lines(path: Path, file: BinaryIO) -> Iterator[Line]:
 def _check(path: Path, number: int, length: int) -> None:
     if length > MAX_LINE:
         raise DataError(
-            f"{path}:{number}: the line is longer than {MAX_LINE >> 20} MiB; split the trajectory or drop its line"
+            f"{path}:{number}: the line is longer than {MAX_LINE >> 20} MiB; "
+            "split the trajectory or drop its line"
         )

@@ -10,9 +10,9 @@ _NO_LINK = frozenset({errno.EXDEV, errno.EMLINK, errno.EPERM, errno.EACCES, errn
 
 
 class Linker:
-    """Gives files a further name; copies a file that cannot have one, once, and links to that copy from then on.
+    """Gives files a further name; copies a file that cannot have one, once, and links to that copy then.
 
-    `copied` counts the bytes of the copies. One linker serves one tree, so that a copy stays as long as its names.
+    `copied` counts the bytes of the copies. One linker serves one tree: its copies live where their names do.
     """
 
     def __init__(self) -> None:

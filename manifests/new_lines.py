@@ -18,9 +18,9 @@ def new_lines(observations: list[str]) -> bytes:
 
     Menus that come back on every page thus appear once, though their element ids change.
     """
-    # This is a third of an import's work, for a haystack has seven million lines. So what a state repeats of the
-    # one before is skipped unsplit, and one growing dict, which keeps the order of first sight, does the comparing
-    # inside the interpreter's C code.
+    # This is a third of an import's work, for a haystack has seven million lines. So what a state repeats of
+    # the one before is skipped unsplit, and one growing dict, which keeps the order of first sight, does the
+    # comparing inside the interpreter's C code.
     seen: dict[str, None] = {"": None}
     out: list[str] = []
     previous = ""

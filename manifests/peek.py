@@ -1,8 +1,8 @@
 """Who is on a line, without parsing all of it: the head of the record, its first and its last state.
 
-A survey of a 0.95 GB file looks at each line before anything is imported. What is found here is exact: each piece is
-parsed as JSON of its own, and where the pieces do not prove that they are what they seem, the answer is None and the
-whole line must be read.
+A survey of a 0.95 GB file looks at each line before anything is imported. Each piece is parsed as JSON of
+its own, and where the pieces do not prove that they are what they seem, the answer is None and the whole line
+must be read.
 """
 
 import re

@@ -43,8 +43,9 @@ class Imported:
 class Receipt:
     """All that is known of one version of a data root's trajectories.jsonl.
 
-    `lines` is where each id's line lies, `shared` the convention of trajectories that do not tell by themselves;
-    both are empty until the file was surveyed. `boot` is the machine's start during which the import ran.
+    `lines` is where each id's line lies, `shared` the convention of trajectories that do not tell by
+    themselves; both are empty until the file was surveyed. `boot` is the machine's start during which the
+    import ran.
     """
 
     signature: Signature

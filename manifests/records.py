@@ -1,4 +1,4 @@
-"""One JSONL line to one Trajectory: both record forms of LongMemEval-V2, lenient on form, strict on meaning."""
+"""One JSONL line to one Trajectory: both forms of LongMemEval-V2, lenient on form, strict on meaning."""
 
 import json
 from typing import Any

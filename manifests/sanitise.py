@@ -14,7 +14,7 @@ class Cleaner:
         self.replaced = 0
 
     def clean(self, text: str) -> str:
-        """`text` without control characters (tab and line feed stay) and lone surrogates; CRLF and CR become LF."""
+        """`text` without lone surrogates and control characters but tab and LF; CRLF and CR become LF."""
         if is_clean(text):
             return text
         text = text.replace("\r\n", "\n").replace("\r", "\n")

@@ -92,12 +92,7 @@ class _Search:
             if stat.S_ISLNK(found.st_mode):
                 real = os.path.realpath(real)
                 found = os.lstat(real)
-            if not _inside(self._root, real):
-                raise DataError(
-                    f"{at}: {_shown(path)} is a link out of the data root; put the file itself there"
-                )
-            if not stat.S_ISREG(found.st_mode):
-                raise NotAnImageError("is not a regular file")
+            self._confine(real, path, at)
             return self._store.add(real, found)
         except NotAnImageError as error:
             raise NotAnImageError(f"{_shown(path)} {error}") from error
@@ -107,6 +102,10 @@ class _Search:
             if error.errno in _ABSENT:
                 return None
             raise
+
+    def _confine(self, real: str, path: str, at: str) -> None:
+        if not _inside(self._root, real):
+            raise DataError(f"{at}: {_shown(path)} is a link out of the data root; put the file itself there")
 
     def _resolved(self, folder: str) -> str:
         real = self._real.get(folder)

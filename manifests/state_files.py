@@ -19,7 +19,7 @@ class StateFile:
 
 
 def annotated_actions(trajectory: Trajectory, convention: Convention) -> list[str]:
-    """Each state's action with the tree line of the element it names: "click('a324')  # [a324] button 'Export'"."""
+    """Each state's action with the element it names: "click('a324')  # [a324] button 'Export', clickable"."""
     trees = [state.text for state in trajectory.states]
     actions = []
     for state in trajectory.states:

@@ -1,4 +1,4 @@
-"""The two summaries of a haystack, piece by piece: what was wanted; and everything that was thought and done."""
+"""The two summaries of a haystack, piece by piece: what was wanted; and all that was thought and done."""
 
 from .model import Trajectory
 from .tables import one_line

@@ -33,7 +33,7 @@ def verify(store: Store) -> list[Damage]:
 
 
 def repair(store: Store, views: Views, damages: list[Damage]) -> list[str]:
-    """Take damaged trajectories and images out, and the views that show them; the next import writes them anew.
+    """Take damaged trajectories and images out, and the views that show them; an import brings them back.
 
     Returns the slugs taken out. Raises StoreError where a view that shows one is in use.
     """
@@ -120,7 +120,7 @@ class _Verification:
 
 
 def _kept(path: Path, entry: Entry) -> Canonical | None:
-    """The canonical trajectory, None where trajectory.json is not the one that the entry and the name tell."""
+    """The canonical trajectory, None where trajectory.json is not what the entry and the name tell."""
     try:
         kept = recorded((path / "trajectory.json").read_bytes(), entry.images)
     except (OSError, ValueError, TypeError, KeyError):

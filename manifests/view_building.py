@@ -17,7 +17,7 @@ _FOLDER_BYTES = 4096  # what a folder takes on disk, about
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a finished view has: the sizes of its own files (bytes by name), and what its tree of links takes."""
+    """What a finished view has: its own files' sizes (bytes by name), and what its tree of links takes."""
 
     sizes: dict[str, int]
     tree: int

@@ -1,7 +1,8 @@
 """Haystack views: one folder per distinct set of trajectories, made once, kept while there is room.
 
-A view is a cache: everything in it comes from the store. `<root>/<name>.lock` belongs to the view `<root>/<name>`:
-who uses the view holds the lock shared, who builds or removes it holds it alone, and its time is that of the last use.
+A view is a cache: everything in it comes from the store. `<root>/<name>.lock` belongs to the view
+`<root>/<name>`: who uses the view holds the lock shared, who builds or removes it holds it alone, and its
+time is that of the last use.
 """
 
 import errno
@@ -101,7 +102,7 @@ class Views:
         return sorted(path.name for path in self.root.iterdir() if _is_name(path.name))
 
     def size(self, name: str) -> int:
-        """The bytes of disk that a view takes: its own files and copies, not what it shares with the store."""
+        """The bytes of disk that a view takes: its own files and copies, not what the store has anyway."""
         record = _read_record(self._lock_path(name))
         tree = record.get("tree", 0)
         with os.scandir(self.root / name) as found:
