@@ -1,6 +1,7 @@
 """The state of folders that nobody should have changed, to say afterwards what did change."""
 
 import os
+import stat
 import threading
 from collections import OrderedDict
 from contextlib import suppress
@@ -25,12 +26,14 @@ class Snapshot:
             prefix = ahead.pop()
             with suppress(OSError), os.scandir(folder / prefix) as found:
                 for entry in found:
-                    name = prefix + entry.name
-                    if entry.is_dir(follow_symlinks=False):
-                        ahead.append(name + "/")
-                    with suppress(OSError):
+                    try:
                         status = entry.stat(follow_symlinks=False)
-                        entries[name] = (status.st_size, status.st_mtime_ns, status.st_mode)
+                    except OSError:
+                        continue
+                    name = prefix + entry.name
+                    entries[name] = (status.st_size, status.st_mtime_ns, status.st_mode)
+                    if stat.S_ISDIR(status.st_mode):
+                        ahead.append(name + "/")
         return cls(entries)
 
     def differences(self, before: "Snapshot") -> list[str]:
