@@ -265,7 +265,9 @@ def test_output_that_comes_in_one_piece_with_the_header_is_not_lost(tmp_path: Pa
         def answer() -> None:
             accepted, _ = server.accept()
             with accepted:
-                accepted.recv(65536)
+                request = b""
+                while not request.endswith(b"}"):
+                    request += accepted.recv(65536)
                 accepted.sendall(header + b"early")
                 accepted.recv(1)
                 accepted.sendall(b"late")
