@@ -8,7 +8,7 @@ import functools
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -86,6 +86,13 @@ def shared() -> Path:
     """The folder with recorded data and specifications; only beside a development checkout."""
     require("shared")
     return SHARED
+
+
+@pytest.fixture
+def removes_deep_trees(tmp_path: Path) -> Iterator[None]:
+    """For tests that make trees deeper than pytest's own clean-up can recurse."""
+    yield
+    subprocess.run(["rm", "-rf", "--", *tmp_path.iterdir()], check=False)
 
 
 @pytest.fixture(autouse=True)

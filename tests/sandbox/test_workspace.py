@@ -51,6 +51,7 @@ def test_links_change_owner_and_their_targets_do_not(workspace: Path, tmp_path: 
 
 
 @as_root
+@pytest.mark.usefixtures("removes_deep_trees")
 def test_tree_deeper_than_any_path_may_be_long(workspace: Path) -> None:
     bottom = os.open(workspace, os.O_RDONLY)
     for _ in range(3000):
