@@ -49,7 +49,8 @@ def _changed_parts(text: str, previous: str) -> tuple[str, str]:
     if first < 0 or other < 0:
         return "\n" + text, ""
     end = first + _common_length(text, first, previous, other)
-    return "\n" + text[:first], text[text.rfind("\n", first, end) :]
+    # The line in which the texts part may be another one: it is not skipped.
+    return "\n" + text[:first], text[max(first, text.rfind("\n", first, end)) :]
 
 
 def _common_length(one: str, start: int, other: str, other_start: int) -> int:
