@@ -28,9 +28,12 @@ class ProcessSandbox:
     """Processes of this machine; no isolation."""
 
     name = "process"
-    capabilities = frozenset(
-        {Capability.EXEC, Capability.DEADLINE, Capability.COLLECT, Capability.DISK, Capability.SURVIVES_KILL}
-    )
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        known = {Capability.EXEC, Capability.DEADLINE, Capability.COLLECT, Capability.DISK}
+        # Elsewhere an orphan is nobody's descendant any more, and not found once we are gone.
+        return frozenset(known | {Capability.SURVIVES_KILL} if sys.platform == "linux" else known)
 
     def __init__(self) -> None:
         self._snapshots = Snapshots()

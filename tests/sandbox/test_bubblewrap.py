@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.bubblewrap_host import Host, Interpreter
 from sandbox.cgroup import Group, Groups
 from sandbox.init import parents
-from sandbox.protocol import Ending, Limits, Mount, RunningSandbox, SandboxError
+from sandbox.protocol import Ending, Limits, Mount, RunningSandbox, SandboxError, SandboxSpec
 
 pytestmark = pytest.mark.needs("bubblewrap")
 
@@ -135,6 +136,28 @@ def test_sandbox_outlives_the_thread_that_started_it(bubblewrap_sandbox, place, 
     time.sleep(0.3)
     assert run(started[0], ["echo", "alive"]).stdout == b"alive\n"
     started[0].collect()
+
+
+def test_64_at_once_end_within_five_seconds_of_their_deadline(
+    bubblewrap_sandbox, place, marker, gone_within
+) -> None:
+    limits = Limits(wall_seconds=8)
+
+    def hold(number: int) -> tuple[Ending, float]:
+        workspace = place.workspace / str(number)
+        workspace.mkdir()
+        deadline = time.monotonic() + limits.wall_seconds
+        running = bubblewrap_sandbox.start(SandboxSpec(workspace, limits))
+        ending = running.exec(["sh", "-c", f"setsid sleep {marker} & sleep {marker}"]).result().ending
+        late = time.monotonic() - deadline
+        running.collect()
+        return ending, late
+
+    with ThreadPoolExecutor(64) as pool:
+        told = list(pool.map(hold, range(64)))
+    assert {ending for ending, _ in told} == {Ending.DEADLINE}
+    assert max(late for _, late in told) < 5
+    assert gone_within(marker, 0)
 
 
 def test_deleted_files_do_not_hide_a_flood(bubblewrap_sandbox, place, run, limits: Limits) -> None:
