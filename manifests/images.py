@@ -162,6 +162,8 @@ def verified(data: bytes) -> tuple[str, tuple[str, bytes] | None]:
                 return _checked(image)
     except NotAnImageError:
         raise
+    except Pillow.DecompressionBombError as error:
+        raise NotAnImageError(f"claims more than {MAX_PIXELS:,} pixels") from error
     except Exception as error:  # Pillow's decoders raise whatever the broken bytes led them to
         raise NotAnImageError("is not an intact PNG, JPEG, WebP or GIF image") from error
 
@@ -169,7 +171,7 @@ def verified(data: bytes) -> tuple[str, tuple[str, bytes] | None]:
 def _checked(image: "PillowImage") -> tuple[str, tuple[str, bytes] | None]:
     width, height = image.size
     if width * height > MAX_PIXELS:
-        raise NotAnImageError(f"claims {width} x {height} pixels, over the limit of {MAX_PIXELS:,}")
+        raise NotAnImageError(f"claims more than {MAX_PIXELS:,} pixels")
     extension = _EXTENSIONS[image.format or ""]
     if max(width, height) > AGENT_SIDE:
         return extension, _small(image)

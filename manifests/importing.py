@@ -26,7 +26,6 @@ __all__ = ["DataError", "ImportReport", "import_lme_v2"]
 
 TRAJECTORIES = "trajectories.jsonl"
 _SMALL = 2**20  # bytes; below it, starting processes costs more than they save
-_MOST_WARNINGS = 1000  # lines of a report
 _SAVE_EVERY = 5.0  # seconds between receipts, so that an import that is killed is continued
 
 Progress = Callable[[int, int], None]
@@ -94,12 +93,15 @@ class _Run:
     def _signature(self) -> Signature:
         try:
             found = self._path.stat()
+            if not stat.S_ISREG(found.st_mode):
+                raise DataError(f"{self._path} is not a regular file")
+            self._path.open("rb").close()
+        except PermissionError as error:
+            raise DataError(f"{self._path} may not be read; give yourself read permission") from error
         except OSError as error:
             raise DataError(
                 f"{self._path}: {error.strerror}; a data root is a folder with {TRAJECTORIES} in it"
             ) from error
-        if not stat.S_ISREG(found.st_mode):
-            raise DataError(f"{self._path} is not a regular file")
         return Signature.of(found)
 
     def _forget_stale(self, receipt: Receipt) -> None:
@@ -116,12 +118,16 @@ class _Run:
         receipt.boot = boot_id()
 
     def _crew(self, stack: ExitStack, signature: Signature) -> Crew:
-        for path in abandoned(self._store.incoming):
-            remove_tree(path)
+        self._sweep()
+        stack.callback(self._sweep)  # after the crew has gone, however it went
         writer = stack.enter_context(self._store.writer(self._root))
         if self._processes < 2 or signature.size < _SMALL:
             return Alone(stack.enter_context(closing(LineWorker(self._path, writer))))
         return stack.enter_context(Processes(self._path, self._store.root, self._root, self._processes))
+
+    def _sweep(self) -> None:
+        for path in abandoned(self._store.incoming):
+            remove_tree(path)
 
     def _survey(self, crew: Crew, receipt: Receipt) -> None:
         """Learn who is on which line, and what holds for recordings that do not tell their convention."""
@@ -173,20 +179,26 @@ class _Run:
 
 
 def _imported(added: Added) -> Imported:
-    return Imported(added.slug, added.states, added.reused, added.folders, added.warnings)
+    return Imported(
+        added.slug, added.states, added.reused, added.folders, added.missing_screenshots, added.warnings
+    )
 
 
 def _report(receipt: Receipt, wanted: list[str], missing: list[str]) -> ImportReport:
     found = [(i, receipt.imported[i]) for i in wanted]
     new = set(missing)
+    missing_shots = [done.missing for _, done in found if done.missing]
     warnings = [text for _, done in found for text in done.warnings]
-    if len(warnings) > _MOST_WARNINGS:
-        more = len(warnings) - _MOST_WARNINGS
-        warnings = [*warnings[:_MOST_WARNINGS], f"and {more} more warnings of this kind"]
     return ImportReport(
         slugs={i: done.slug for i, done in found},
         trajectories=len(found),
         states=sum(done.states for _, done in found),
         reused=sum(1 for i, done in found if i not in new or done.reused),
-        warnings=warnings,
+        warnings=[*_first(missing_shots, 3), *_first(warnings, 1000)],
     )
+
+
+def _first(warnings: list[str], most: int) -> list[str]:
+    if len(warnings) <= most:
+        return warnings
+    return [*warnings[:most], f"and {len(warnings) - most} more warnings like the last one"]

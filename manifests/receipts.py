@@ -36,6 +36,7 @@ class Imported:
     states: int
     reused: bool  # was in the store before, from another data root or an import that was cut off
     folders: dict[str, int | None]
+    missing: str  # what is said of screenshots that are not there, "" if all are
     warnings: list[str]
 
 

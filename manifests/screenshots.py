@@ -19,6 +19,7 @@ class Screenshots:
 
     images: dict[int, Image] = field(default_factory=dict)
     folders: dict[str, int | None] = field(default_factory=dict)  # relative path -> mtime_ns, None if absent
+    missing: str = ""  # what is said of those that are not there
     warnings: list[str] = field(default_factory=list)
 
 
@@ -64,7 +65,7 @@ class _Search:
                 missing.append(state.screenshot)
         if missing:
             count = f"{len(missing)} of {len(self._trajectory.states)} screenshots are missing"
-            self._found.warnings.append(f"{self._where}: {count}, the first is {_shown(missing[0])}")
+            self._found.missing = f"{self._where}: {count}, the first is {_shown(missing[0])}"
         return self._found
 
     def _image(self, state: State, at: str) -> Image | None:

@@ -17,7 +17,7 @@ def slug_of(trajectory_id: str, digest: str) -> str:
     file system likes, or beyond the 40th character. It also defuses device names such as `CON`.
     """
     plain = unicodedata.normalize("NFKD", trajectory_id[: 4 * READABLE]).encode("ascii", "ignore").decode()
-    readable = _UNSAFE.sub("-", plain.lower()).lstrip(".-")[:READABLE]
+    readable = _UNSAFE.sub("-", plain.lower()).lstrip(".-")[:READABLE].rstrip(".-")
     return f"{readable or 'trajectory'}-{digest[:HASH]}"
 
 

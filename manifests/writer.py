@@ -24,6 +24,7 @@ class Added:
     states: int
     reused: bool
     folders: dict[str, int | None]  # of the data root, looked into for screenshots -> mtime_ns
+    missing_screenshots: str  # a warning, "" if all are there
     warnings: list[str]
 
 
@@ -49,7 +50,7 @@ class Writer:
         kept = canonical(trajectory, convention, shots.images)
         reused = self._present(kept) or not self._write(kept)
         self._succession.restore(kept.slug)
-        return Added(kept.slug, len(trajectory.states), reused, shots.folders, shots.warnings)
+        return Added(kept.slug, len(trajectory.states), reused, shots.folders, shots.missing, shots.warnings)
 
     def _present(self, kept: Canonical) -> bool:
         path = self._trajectories / kept.slug
