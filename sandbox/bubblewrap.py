@@ -29,7 +29,7 @@ from sandbox.init import descendants
 from sandbox.protocol import Capability, Collected, Limits, Mount, RunningSandbox, SandboxError, SandboxSpec
 from sandbox.seccomp import filter_program
 from sandbox.supervised import INIT, SupervisedSandbox
-from sandbox.workspace import MountPoints, lend, take_back
+from sandbox.workspace import MountPoints
 
 INIT_INSIDE = "/run/init.py"
 STOP_SECONDS = 2.0
@@ -100,6 +100,7 @@ class _BubblewrapCage:
     workdir = WORKSPACE
 
     def __init__(self, host: Host, spec: SandboxSpec, points: MountPoints, group: Group | None) -> None:
+        self.account = host.account
         self._host = host
         self._spec = spec
         self._points = points
@@ -112,17 +113,12 @@ class _BubblewrapCage:
             "LANG": "C.UTF-8",
         }
 
-    @property
-    def owner(self) -> tuple[int, int] | None:
-        return (ORDINARY, ORDINARY) if self._host.lends else None
-
     def pids(self) -> list[int]:
         if self._group is not None:
             return self._group.pids()
         return sorted(descendants(self._init)) if self._init is not None else []
 
     def launch(self, control: int, seconds: float) -> subprocess.Popen[bytes]:
-        lend(self._spec.workspace, self._host.account)
         info_reader, info_writer = os.pipe()
         with ExitStack() as opened, os.fdopen(info_reader, "rb") as info:
             opened.callback(os.close, info_writer)
@@ -175,7 +171,6 @@ class _BubblewrapCage:
             notes = () if self._group.remove() else ("a control group could not be removed yet",)
             known = Collected(oom_kills=kills, memory_peak_bytes=peak, notes=notes)
         self._points.remove()
-        take_back(self._spec.workspace, self._host.account)
         return known
 
     def _entering(self) -> list[str]:

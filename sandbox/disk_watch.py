@@ -6,6 +6,7 @@ end. No link is followed and no path longer than one name is resolved.
 
 import os
 import stat
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -121,6 +122,8 @@ def _open_folder(name: str, parent: int) -> int:
     try:
         return os.open(name, _FOLDER, dir_fd=parent)
     except PermissionError:
+        if sys.platform != "linux":
+            raise
         _make_readable(name, parent)
         return os.open(name, _FOLDER, dir_fd=parent)
 

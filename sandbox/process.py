@@ -18,7 +18,6 @@ from sandbox.init import DEADLINE_EXIT, STOPPED_EXIT, descendants, signal_all
 from sandbox.protocol import Capability, Collected, Mount, RunningSandbox, SandboxError, SandboxSpec
 from sandbox.snapshot import Snapshots
 from sandbox.supervised import INIT, SupervisedSandbox
-from sandbox.workspace import take_back
 
 STOP_SECONDS = 2.0
 VIOLATIONS_SHOWN = 20
@@ -54,9 +53,8 @@ class ProcessSandbox:
 class _ProcessCage:
     """Init as an ordinary process and subreaper, in a session of its own."""
 
-    owner = None
-
     def __init__(self, spec: SandboxSpec, snapshots: Snapshots) -> None:
+        self.account = Account(os.geteuid(), os.getegid())
         self._spec = spec
         self._snapshots = snapshots
         self.workdir = str(spec.workspace.absolute())
@@ -113,7 +111,6 @@ class _ProcessCage:
         for source, before in self._before.items():
             changed += [str(source / name) for name in self._snapshots.renew(source).differences(before)]
         self._links.remove()
-        take_back(self._spec.workspace, Account(os.geteuid(), os.getegid()))
         return Collected(read_only_violations=tuple(changed[:VIOLATIONS_SHOWN]))
 
     def _make_scratch(self, name: str) -> str:

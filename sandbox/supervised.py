@@ -20,9 +20,11 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Protocol
 
+from sandbox.accounts import Account
 from sandbox.disk_watch import DiskWatch
 from sandbox.output import PipeExecution
 from sandbox.protocol import Collected, Ending, SandboxError, SandboxSpec
+from sandbox.workspace import lend, take_back
 
 INIT = Path(__file__).with_name("init.py")
 # Init ends by itself this long after the deadline, should we not be there to hold it.
@@ -48,8 +50,8 @@ class Cage(Protocol):
         ...
 
     @property
-    def owner(self) -> tuple[int, int] | None:
-        """The uid and gid of commands on the host, where they are not ours."""
+    def account(self) -> Account:
+        """The user that commands are, as seen from the host."""
         ...
 
     def pids(self) -> list[int]:
@@ -114,8 +116,8 @@ class SupervisedSandbox:
         else:
             self._ready.wait()
         if self._failure is not None:
-            with suppress(OSError):
-                cage.report()
+            cage.report()
+            self._take_back()
             raise self._failure
 
     @property
@@ -159,9 +161,9 @@ class SupervisedSandbox:
             opened.callback(os.close, writer)
             theirs.append(writer)
             readers.append(os.fdopen(reader, "rb", buffering=0))
-            if self._cage.owner is not None:
+            if self._cage.account.uid != os.geteuid():
                 # Else /dev/stdout could not be opened by its name. Stdin may be the host's own /dev/null.
-                os.fchown(writer, *self._cage.owner)
+                os.fchown(writer, self._cage.account.uid, self._cage.account.gid)
         return PipeExecution(readers[0], readers[1], self._spec.limits.output_bytes), theirs
 
     def _register(self, execution: PipeExecution, timeout: float | None) -> int | None:
@@ -188,18 +190,24 @@ class SupervisedSandbox:
             return self._collected
 
     def _make_report(self) -> Collected:
-        try:
-            known = self._cage.report()
-        except OSError as error:
-            known = Collected(notes=(f"the workspace could not be taken back: {error}",))
+        known = self._cage.report()
+        notes = (*known.notes, *self._take_back())
         return Collected(
             oom_kills=known.oom_kills,
             main_oom=known.oom_kills > 0 and self._killed_for_memory,
             memory_peak_bytes=known.memory_peak_bytes,
             disk_limit=self._disk_limit or self._watch.excess(),
             read_only_violations=known.read_only_violations,
-            notes=known.notes,
+            notes=notes,
         )
+
+    def _take_back(self) -> tuple[str, ...]:
+        """Make the workspace ours; a failure is a note, since the work in it may be good."""
+        try:
+            take_back(self._spec.workspace, self._cage.account)
+        except SandboxError as error:
+            return (str(error),)
+        return ()
 
     def _send(self, request: bytes, descriptors: list[int]) -> None:
         """Send to init; should it be gone, the keeper ends the execution."""
@@ -227,6 +235,7 @@ class SupervisedSandbox:
         process: subprocess.Popen[bytes] | None = None
         try:
             with self._theirs:
+                lend(self._spec.workspace, self._cage.account)
                 process = self._cage.launch(
                     self._theirs.fileno(), self._spec.limits.wall_seconds + BACKSTOP_SECONDS
                 )
