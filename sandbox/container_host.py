@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _CGROUPS = Path("/sys/fs/cgroup")
+_EXITING = 0x4  # PF_EXITING among the flags of /proc/<pid>/stat
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,9 @@ class MemoryUse:
 class HostView:
     """The first process and the cgroup of one container; only its own, never a namesake's."""
 
-    def __init__(self, process: int, cgroup: Path) -> None:
-        """`process` is a pidfd, owned from now on."""
+    def __init__(self, pid: int, process: int, cgroup: Path) -> None:
+        """`process` is a pidfd of `pid`, owned from now on."""
+        self._pid = pid
         self._process = process
         self._cgroup = cgroup
 
@@ -45,7 +47,7 @@ class HostView:
         if cgroup is None:
             os.close(process)
             return None
-        return cls(process, cgroup)
+        return cls(pid, process, cgroup)
 
     def kill(self, seconds: float) -> bool:
         """Kill every process of the container; whether all are known to be dead within `seconds`.
@@ -59,9 +61,17 @@ class HostView:
             return True
         except OSError:
             return False
-        return self.ends_within(seconds)
+        return self._ends_within(seconds)
 
-    def ends_within(self, seconds: float) -> bool:
+    def is_ending(self) -> bool:
+        """Whether the container's first process is dead or dying, which takes all others along."""
+        try:
+            fields = Path(f"/proc/{self._pid}/stat").read_bytes().rpartition(b")")[2].split()
+        except OSError:
+            return True
+        return bool(int(fields[6]) & _EXITING) or self._ends_within(0)
+
+    def _ends_within(self, seconds: float) -> bool:
         """Wait until every process of the container is dead; False if that takes longer."""
         poll = select.poll()
         poll.register(self._process, select.POLLIN)

@@ -19,7 +19,7 @@ WORKSPACE = "/workspace"
 
 _DIRECT_KILL_SECONDS = 5.0
 _KILL_SECONDS = 20.0
-_AFTERMATH_SECONDS = 0.3
+_AFTERMATH_SECONDS = 1.0
 _CONFLICT = 409
 _CANNOT_RUN_EXIT = 126
 _ARGUMENT_BYTES = 128 * 1024  # what Linux takes as one argument
@@ -108,12 +108,12 @@ class RunningDocker:
         return self._over_since
 
     def survives(self) -> bool:
-        """Whether the container still runs a moment from now.
+        """Whether the container outlives a command that was killed just now.
 
         The engine may report the end of a command before the end of the container that took it along.
         """
         if self._host is not None:
-            return not self._host.ends_within(_AFTERMATH_SECONDS)
+            return not self._host.is_ending()
         time.sleep(_AFTERMATH_SECONDS)
         return self._is_running()
 
