@@ -1,8 +1,9 @@
 """The store: every imported trajectory as plain files, append-only, named by content.
 
-Safe to read while others add: a folder is built in `incoming/` and appears whole, by one rename. Files are not
-fsync-ed one by one (that would be most of an import's time), so after a power cut a folder may hold short files.
-Receipts remember in which boot an import ran: what was written before a crash is measured before it is trusted.
+Safe to read while others add: a folder is built in `incoming/` and appears whole, by one rename. Files are
+not fsync-ed one by one (that would be most of an import's time), so after a power cut a folder may hold short
+files. Receipts remember in which boot an import ran: what was written before a crash is measured before it is
+trusted.
 """
 
 import os
