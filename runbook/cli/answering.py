@@ -7,9 +7,9 @@ import typer
 from rich.console import Console
 
 from manifests.store import Store
-from manifests.views import Views
 from runbook.cli.assembly import ArmSettings, assemble_memory
 from runbook.cli.failures import FAILURE, Mistake
+from runbook.cli.haystacks import Haystacks
 from runbook.cli.home import home
 from runbook.cli.tables import print_json
 from runbook.memory import QueryResult, QueryTask
@@ -41,7 +41,7 @@ def answer(
         assemble_memory(
             settings, lambda line: console.print(line, highlight=False, soft_wrap=True)
         ) as memory,
-        Views(opened).acquire(slugs) as view,
+        Haystacks(opened, console.print).open(slugs) as view,
     ):
         memory.insert(view)
         result = memory.query(

@@ -25,10 +25,10 @@ from evals.runs.summary import load_results, summarise
 from instructions import prompt_digests
 from manifests.importing import import_lme_v2
 from manifests.store import Store
-from manifests.views import Views
 from runbook.agents import make_agent
 from runbook.cli.assembly import ArmSettings, assemble_memory
 from runbook.cli.failures import Mistake
+from runbook.cli.haystacks import Haystacks
 from runbook.cli.importing import print_warnings
 from runbook.cli.progress import counting, run_progress
 from runbook.cli.tables import print_summary
@@ -147,7 +147,7 @@ def _perform(
     with ExitStack() as stack:
         store = Store.open(config.store)
         slugs = _import(prepared, store, console)
-        views = Views(store)
+        haystacks = Haystacks(store, console.print)
         memory = stack.enter_context(assemble_memory(_arm_settings(config), console.print))
         reader, judge = _reader(config, cancel, stack), _judge(config, cancel, stack)
         folder = open_run()
@@ -156,7 +156,7 @@ def _perform(
             folder=folder,
             data=prepared.data,
             memory=memory,
-            open_view=lambda question_id: views.acquire(
+            open_view=lambda question_id: haystacks.open(
                 slugs[one] for one in prepared.data.haystacks[question_id]
             ),
             reader=reader,

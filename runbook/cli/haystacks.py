@@ -1,0 +1,34 @@
+"""Haystack views with their index, ready before the clock of a question starts."""
+
+from collections.abc import Callable, Iterable
+
+from helpers.memory import tokens
+from manifests.errors import StoreError
+from manifests.index import Tokeniser, build_index
+from manifests.store import Store
+from manifests.views import View, Views
+
+# Ranking and its tokens exist once, in what goes into the sandbox; the index is made by the same rule.
+TOKENISER = Tokeniser(tokens.VERSION, tokens.terms)
+
+
+class Haystacks:
+    """Opens views of a store. Thread-safe; a view is built once, whoever asks first."""
+
+    def __init__(self, store: Store, say: Callable[[str], None]) -> None:
+        """`say` is told where the index cannot be made, so that agents have to search without it."""
+        self._views = Views(store)
+        self._say = say
+
+    def open(self, slugs: Iterable[str], *, summaries: bool = False) -> View:
+        """The view of these trajectories, pinned until closed.
+
+        Raises:
+            StoreError: an unknown slug, or a view that cannot be written.
+        """
+        view = self._views.acquire(slugs, summaries=summaries)
+        try:
+            build_index(view, TOKENISER)
+        except StoreError as error:
+            self._say(f"warning: agents search without an index: {error}")
+        return view
