@@ -1,14 +1,14 @@
 """PID 1 of a sandbox: reaps, holds the deadline by itself, and runs commands that the host asks for.
 
     python3 -I -S init.py --seconds N [--file-bytes N] [--processes N] [--user UID:GID] [--serve FD]
-                          [-- ARGV...]
+                          [--scratch FOLDER] [-- ARGV...]
 
 It runs inside every back end with whatever Python is there, so this file stands alone: standard library,
 syntax of Python 3.8. It ends after N seconds on the monotonic clock (exit 124), when ARGV ends (with its exit
 code), or when the host's end of the control socket closes (exit 143), and takes every process of its sandbox
-with it. As PID 1 of a namespace that is everybody else, whose signals it does not hear; elsewhere it ends at
-SIGTERM and SIGINT too (exit 143), and becomes the subreaper of its children, so that also a process that left
-its session is still found.
+and the scratch folder with it. As PID 1 of a namespace that is everybody else, whose signals it does not
+hear; elsewhere it ends at SIGTERM and SIGINT too (exit 143), and becomes the subreaper of its children, so
+that also a process that left its session is still found.
 
 The control socket FD carries requests to init: four bytes of length (big endian), then a marshalled dict
 `{"run": ID, "argv": [...], "env": {...}, "cwd": "..."}`, with the descriptors of stdin, stdout and stderr.
@@ -53,6 +53,7 @@ class Options:
         self.file_bytes = 0
         self.processes = 0
         self.user = ""
+        self.scratch = ""
         self.argv: list[str] = []
         rest = list(arguments)
         while rest:
@@ -66,6 +67,8 @@ class Options:
                 self.serve = int(rest.pop(0))
             elif name == "--user":
                 self.user = rest.pop(0)
+            elif name == "--scratch":
+                self.scratch = rest.pop(0)
             elif name == "--processes":
                 self.processes = int(rest.pop(0))
             elif name == "--file-bytes":
@@ -375,6 +378,10 @@ def main(arguments: list[str]) -> int:
         return supervise(options, wakeup, control)
     finally:
         destroy()
+        if options.scratch:
+            import shutil
+
+            shutil.rmtree(options.scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ class _ProcessCage:
 
     def launch(self, control: int, seconds: float) -> subprocess.Popen[bytes]:
         argv = [sys.executable, "-I", "-S", str(INIT), "--seconds", str(seconds), "--serve", str(control)]
-        argv += ["--file-bytes", str(self._spec.limits.file_bytes)]
+        argv += ["--file-bytes", str(self._spec.limits.file_bytes), "--scratch", str(self._scratch)]
         process = subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,

@@ -115,6 +115,14 @@ def test_it_ends_when_the_host_is_gone(launch: Launch) -> None:
     assert process.wait(10) == 143
 
 
+def test_its_scratch_folder_goes_with_it(launch: Launch, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    (scratch / "file").touch()
+    assert launch("--seconds", "60", "--scratch", str(scratch), "--", "true").wait(10) == 0
+    assert not scratch.exists()
+
+
 @LINUX
 def test_it_does_nothing_while_it_waits(launch: Launch) -> None:
     ours, theirs = socket.socketpair()
