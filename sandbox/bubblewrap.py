@@ -24,11 +24,12 @@ from sandbox.bubblewrap_root import (
     namespace_arguments,
     root_arguments,
 )
+from sandbox.cage import INIT
 from sandbox.cgroup import Group
 from sandbox.init import descendants
 from sandbox.protocol import Capability, Collected, Limits, Mount, RunningSandbox, SandboxError, SandboxSpec
 from sandbox.seccomp import filter_program
-from sandbox.supervised import INIT, SupervisedSandbox
+from sandbox.supervised import SupervisedSandbox
 from sandbox.workspace import MountPoints
 
 INIT_INSIDE = "/run/init.py"

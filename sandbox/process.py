@@ -14,10 +14,11 @@ from pathlib import Path
 from signal import SIGKILL
 
 from sandbox.accounts import Account
+from sandbox.cage import INIT
 from sandbox.init import DEADLINE_EXIT, STOPPED_EXIT, descendants, signal_all
 from sandbox.protocol import Capability, Collected, Mount, RunningSandbox, SandboxError, SandboxSpec
 from sandbox.snapshot import Snapshots
-from sandbox.supervised import INIT, SupervisedSandbox
+from sandbox.supervised import SupervisedSandbox
 
 STOP_SECONDS = 2.0
 VIOLATIONS_SHOWN = 20

@@ -17,16 +17,13 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from pathlib import Path
-from typing import Protocol
 
-from sandbox.accounts import Account
+from sandbox.cage import Cage
 from sandbox.disk_watch import DiskWatch
 from sandbox.output import PipeExecution
 from sandbox.protocol import Collected, Ending, SandboxError, SandboxSpec
 from sandbox.workspace import lend, take_back
 
-INIT = Path(__file__).with_name("init.py")
 # Init ends by itself this long after the deadline, should we not be there to hold it.
 BACKSTOP_SECONDS = 3.0
 READY_SECONDS = 30.0
@@ -34,47 +31,6 @@ MORE_FILES = "allow more open files and processes (ulimit -n, ulimit -u), or run
 # Understood by every Python that init may run on.
 MARSHAL_VERSION = 2
 OOM_EXIT = 128 + signal.SIGKILL
-
-
-class Cage(Protocol):
-    """Where the init of one sandbox runs."""
-
-    @property
-    def workdir(self) -> str:
-        """The workspace as seen by commands."""
-        ...
-
-    @property
-    def env(self) -> Mapping[str, str]:
-        """What every command finds in its environment unless told otherwise."""
-        ...
-
-    @property
-    def account(self) -> Account:
-        """The user that commands are, as seen from the host."""
-        ...
-
-    def pids(self) -> list[int]:
-        """The processes inside, by their pids on the host."""
-        ...
-
-    def launch(self, control: int, seconds: float) -> subprocess.Popen[bytes]:
-        """Start init with the control socket `control`; stderr must be a pipe.
-
-        Called from a thread that lives as long as the sandbox, so it may die with its parent thread.
-
-        Raises:
-            SandboxError, OSError: it cannot be started.
-        """
-        ...
-
-    def destroy(self, process: subprocess.Popen[bytes]) -> None:
-        """Kill init and everything it started, and wait until they are gone (bounded)."""
-        ...
-
-    def report(self) -> Collected:
-        """Release what is left, after everything is dead; what the back end knows."""
-        ...
 
 
 class SupervisedSandbox:

@@ -83,7 +83,10 @@ def test_threads_and_processes_work_under_the_filter(bubblewrap_sandbox, running
 
 
 def test_init_withstands_the_commands(running, run) -> None:
-    script = "for s in KILL STOP TERM INT HUP USR1; do kill -$s 1; done; kill -TERM -1; cat /proc/1/environ /proc/1/mem /proc/1/maps; ls /proc/1/fd"
+    script = (
+        "for s in KILL STOP TERM INT HUP USR1; do kill -$s 1; done; kill -TERM -1;"
+        " cat /proc/1/environ /proc/1/mem /proc/1/maps; ls /proc/1/fd"
+    )
     assert run(running, ["sh", "-c", script]).stdout == b""
     assert run(running, ["echo", "alive"]).stdout == b"alive\n"
 

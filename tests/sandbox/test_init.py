@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.cage import INIT
 from sandbox.init import descendants, parents
-from sandbox.supervised import INIT
 
 Launch = Callable[..., "subprocess.Popen[bytes]"]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
