@@ -1,7 +1,9 @@
 """`runbook import`: recordings into a store."""
 
+import shlex
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -13,6 +15,9 @@ from runbook.cli.home import store_folder
 from runbook.cli.options import AsJson, StoreOption
 from runbook.cli.progress import counting
 from runbook.cli.tables import print_json
+
+if TYPE_CHECKING:
+    from manifests.sessions import SessionReport
 
 importing = typer.Typer(cls=Commands, no_args_is_help=True, help="Import recordings into a store.")
 
@@ -36,7 +41,49 @@ def lme_v2(
     console.print(f"{figures}; store {opened.root}", highlight=False, soft_wrap=True)
 
 
-def print_warnings(console: Console, report: ImportReport) -> None:
+@importing.command("claude-code")
+def claude_code(
+    path: Annotated[Path, typer.Argument(help="~/.claude, a project's folder in it, or a session file.")],
+    store: StoreOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Import sessions of Claude Code; secrets in them are masked."""
+    _sessions("claude-code", path, store, as_json=as_json)
+
+
+@importing.command("codex")
+def codex(
+    path: Annotated[
+        Path, typer.Argument(help="~/.codex, a folder in it, or a session file (rollout-*.jsonl).")
+    ],
+    store: StoreOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Import sessions of Codex; secrets in them are masked."""
+    _sessions("codex", path, store, as_json=as_json)
+
+
+def _sessions(agent: str, path: Path, store: Path | None, *, as_json: bool) -> None:
+    from manifests.sessions import import_sessions
+
+    console = Console(stderr=as_json)
+    opened = Store.open(store_folder(store))
+    with counting(console, "session files") as progress:
+        report = import_sessions(path.expanduser(), opened, agent, progress=progress)
+    where = f" --store {shlex.quote(str(opened.root))}" if store else ""
+    following = f'runbook ask "how did we fix the flaky deploy?"{where}'
+    if as_json:
+        print_json({"store": str(opened.root), **asdict(report), "next": following})
+        return
+    print_warnings(console, report)
+    names = ("sessions", "states", "reused", "repeated", "empty", "skipped")
+    figures = ", ".join(f"{name} {getattr(report, name)}" for name in names)
+    kinds = ", ".join(f"{kind} {count}" for kind, count in report.masked.items()) or "none found"
+    for line in (f"{figures}; store {opened.root}", f"secrets masked: {kinds}", f"next: {following}"):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def print_warnings(console: Console, report: "ImportReport | SessionReport") -> None:
     """What an import mended or left out, a line each."""
     for warning in report.warnings:
         console.print(f"warning: {warning}", markup=False, highlight=False, soft_wrap=True)

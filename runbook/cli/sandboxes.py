@@ -20,14 +20,21 @@ def _group() -> None:
 def gc(as_json: AsJson = False) -> None:
     """Remove containers and workspaces whose process is gone; those of living processes are left alone."""
     from runbook.workspace_place import sweep
+    from sandbox.cgroup import reap_groups
 
     workspaces = [str(path) for path in sweep(workspace_registry())]
+    groups = reap_groups()
     containers, engine = _reaped()
     if as_json:
-        print_json({"containers": containers, "workspaces": workspaces, "engine": engine})
+        print_json(
+            {"containers": containers, "workspaces": workspaces, "control_groups": groups, "engine": engine}
+        )
         return
     console = Console(soft_wrap=True, highlight=False)
-    console.print(f"removed {len(containers)} containers and {len(workspaces)} folders of workspaces")
+    console.print(
+        f"removed {len(containers)} containers, {len(workspaces)} folders of workspaces "
+        f"and {groups} control groups"
+    )
     if engine:
         console.print(f"containers were not looked for: {engine}", markup=False)
 
