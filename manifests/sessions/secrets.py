@@ -1,7 +1,7 @@
 """Masking secrets in recorded text: keys, tokens and passwords become "[masked: <kind>]".
 
-What is a secret is told by secrets.toml, pattern by pattern. It works on text as it was shown, so a key is also found
-where its line feeds are the two characters `\\n`. What no pattern knows stays: an import is no reason to publish a store.
+secrets.toml tells what a secret is, pattern by pattern. They know text as it was shown, so a key is also
+found where its line feeds are the two characters `\\n`. What no pattern knows stays: masked is not public.
 """
 
 import math
@@ -10,8 +10,8 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from heapq import merge
 from importlib.resources import files
-from itertools import chain
 from typing import Any
 
 # Not inside a longer word; the n of a written-out \n is none.
@@ -25,6 +25,7 @@ _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")  # config.db2.passwo
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _WORDS = re.compile(r"(?:[a-z]+\d{0,2}|\d{1,4})(?:[_.-](?:[a-z]+\d{0,2}|\d{1,4}))*")  # deploy-bot-2
 _ENTROPY_SAMPLE = 256  # characters
+_LOOKED_INTO = 200  # characters
 _PASSWORD = 6  # characters at least
 _RANDOM = 12  # characters at least
 _RANDOM_BITS = 3.0  # per character
@@ -51,8 +52,8 @@ class Masker:
         """`text` with every secret replaced, in time linear in its length."""
         lowered = _lowered(text)
         for pattern in PATTERNS:
-            spans = list(_find(pattern, text, lowered))
-            if spans:
+            words = [word for word in pattern.words if word in lowered]
+            if words and (spans := list(_find(pattern, words, text, lowered))):
                 self.masked[pattern.kind] += len(spans)
                 text = _replaced(text, spans, f"[masked: {pattern.kind}]")
                 lowered = _lowered(text)
@@ -64,10 +65,10 @@ def _lowered(text: str) -> str:
     return text.replace("İ", "I").lower()
 
 
-def _find(pattern: Pattern, text: str, lowered: str) -> Iterator[tuple[int, int]]:
+def _find(pattern: Pattern, words: list[str], text: str, lowered: str) -> Iterator[tuple[int, int]]:
     """The secrets of one kind in order, as (start, end)."""
     done = 0
-    for start in _starts(pattern.words, lowered):
+    for start in _starts(words, lowered):
         if start < done:
             continue
         found = pattern.expression.match(text, start)
@@ -77,12 +78,15 @@ def _find(pattern: Pattern, text: str, lowered: str) -> Iterator[tuple[int, int]
         called = found.lastgroup == "secret" and text[end : end + 1] in ("(", "[")
         if end > begin and not called and pattern.judge(text[begin:end]):
             yield begin, end
-        done = found.end()
+            done = found.end()
+        else:
+            # A short value that is none may hold one; a long one is passed over, or time would not be linear.
+            done = begin if end - begin <= _LOOKED_INTO else found.end()
 
 
-def _starts(words: tuple[str, ...], lowered: str) -> list[int]:
+def _starts(words: list[str], lowered: str) -> Iterator[int]:
     """Where any of the words begins, in order."""
-    return sorted(set(chain.from_iterable(_occurrences(word, lowered) for word in words)))
+    return merge(*(_occurrences(word, lowered) for word in words))
 
 
 def _occurrences(word: str, lowered: str) -> Iterator[int]:
