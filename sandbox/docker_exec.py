@@ -23,7 +23,8 @@ ENGINE_ERRORS = (DockerException, OSError)
 
 _STREAMS: dict[int, Stream] = {1: "stdout", 2: "stderr"}
 _HEADER_BYTES = 8
-_KILLED = 137
+# Killed, or not to be run: what the engine says of a command also when the container ended under it.
+_DOUBTFUL = (137, 126)
 _READ_BYTES = 256 * 1024
 _IDLE_SECONDS = 0.5  # how often a quiet connection looks whether its sandbox is still there
 _FEEDING_SECONDS = 0.01  # the same while stdin is being given
@@ -118,11 +119,11 @@ class Host(Protocol):
         ...
 
     def survives(self) -> bool:
-        """Whether the container outlives a command that was killed just now."""
+        """Whether the container outlives a command that ended just now."""
         ...
 
     def finished(self, execution: "DockerExecution", exit_code: int | None) -> None:
-        """Called once, at the end of the execution."""
+        """Called once, at the end of the execution; without an exit code the sandbox had ended."""
         ...
 
 
@@ -197,8 +198,7 @@ class DockerExecution:
                 return None
             if not state["Running"] and state["ExitCode"] is not None:
                 code = int(state["ExitCode"])
-                # The engine says 137 also for the commands of a container that was killed from elsewhere.
-                return code if code != _KILLED or self._host.survives() else None
+                return code if code not in _DOUBTFUL or self._host.survives() else None
             time.sleep(pause)
             pause = min(pause * 2, 0.2)
         return None

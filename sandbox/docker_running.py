@@ -108,7 +108,7 @@ class RunningDocker:
         return self._over_since
 
     def survives(self) -> bool:
-        """Whether the container outlives a command that was killed just now.
+        """Whether the container outlives a command that ended just now.
 
         The engine may report the end of a command before the end of the container that took it along.
         """
@@ -171,6 +171,8 @@ class RunningDocker:
         with self._lock:
             if timer := self._timers.pop(execution, None):
                 timer.cancel()
+            if exit_code is None:
+                self._ending = self._ending or Ending.LOST
             if exit_code == _KILLED_EXIT:
                 self._read_memory()
                 self._main_oom |= self._memory.oom_kills > 0
