@@ -1,9 +1,8 @@
 """MANIFEST.md: what an agent reads first, on one page however large the haystack is."""
 
 import re
-import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .entry import Entry
@@ -11,7 +10,9 @@ from .model import Convention
 from .tables import one_line
 from .workflows import Workflow, by_goal, by_site, workflows
 
-MAX_BYTES = 24 * 1024
+MAX_BYTES = 24_000
+
+_MORE = "- … and more: `trajectories.tsv` has every trajectory\n"
 
 _MEANING = {
     Convention.SOURCE: "a state's action is what the agent did after it saw the state; "
@@ -25,50 +26,53 @@ _MEANING = {
 
 @dataclass(frozen=True, slots=True)
 class _Detail:
-    """How much is said of each recording. `names` is how many are named per goal or workflow."""
+    """How much is said: `goal` characters of a goal, `goals` of a workflow, workflows or only sites."""
 
-    goal: int  # characters
-    goals: bool  # list each goal, or only workflows
-    names: int
+    goal: int
+    goals: int
+    workflows: bool = True
 
+
+_ALL = 10**9
 
 # From the fullest page to the leanest; the first that fits is taken.
 _DETAILS = (
-    _Detail(240, True, 100),
-    _Detail(140, True, 100),
-    _Detail(80, True, 100),
-    _Detail(48, True, 100),
-    _Detail(120, False, 12),
-    _Detail(100, False, 5),
-    _Detail(80, False, 2),
-    _Detail(60, False, 1),
+    _Detail(240, _ALL),
+    _Detail(140, _ALL),
+    _Detail(80, _ALL),
+    _Detail(100, 6),
+    _Detail(80, 3),
+    _Detail(60, 2),
+    _Detail(48, 1),
+    _Detail(60, 0),
+    _Detail(60, 0, workflows=False),
 )
+_RUNS = 8  # of one task that are named
 
 
 def orientation(entries: Sequence[Entry]) -> bytes:
     """The text of MANIFEST.md for a haystack; at most MAX_BYTES."""
-    head = "\n".join(_head(entries)) + "\n"
+    head = "".join(f"{line}\n" for line in _head(entries))
     room = MAX_BYTES - len(head.encode())
     sites = [(site, members, workflows(members)) for site, members in by_site(entries)]
-    body = ""
+    lines: list[str] = []
     for detail in _DETAILS:
-        body = "".join(f"{line}\n" for line in _listing(sites, detail))
-        if len(body.encode()) <= room:
-            return (head + body).encode()
-    return (head + _cut(body, room)).encode()
+        lines, whole = _fitting(_listing(sites, detail), room)
+        if whole:
+            return (head + "".join(lines)).encode()
+    lines, _ = _fitting(lines, room - len(_MORE.encode()))
+    return (head + "".join(lines) + _MORE).encode()
 
 
-def _cut(body: str, room: int) -> str:
-    lines = body.splitlines(keepends=True)
-    note = "- … and more: `trajectories.tsv` has every trajectory\n"
-    left = room - len(note.encode())
-    kept = []
+def _fitting(lines: Iterable[str], room: int) -> tuple[list[str], bool]:
+    """The first lines that take at most `room` bytes, and whether they are all."""
+    fitting: list[str] = []
     for line in lines:
-        left -= len(line.encode())
-        if left < 0:
-            break
-        kept.append(line)
-    return "".join(kept) + note
+        room -= len(line.encode())
+        if room < 0:
+            return fitting, False
+        fitting.append(line)
+    return fitting, True
 
 
 def _head(entries: Sequence[Entry]) -> Iterator[str]:
@@ -105,34 +109,34 @@ def _head(entries: Sequence[Entry]) -> Iterator[str]:
     yield "- by what was shown: `rg -l -F 'exact text' trajectories | head -40`, then `rg -n -F` in them"
     yield "- menus repeat on every page: search names, numbers, messages, and count (`rg -c`) before printing"
     yield ""
-    yield "## Trajectories by site and workflow"
+    yield "## Trajectories by site and workflow, as slug (states, outcome)"
 
 
 def _listing(sites: list[tuple[str, list[Entry], list[Workflow]]], detail: _Detail) -> Iterator[str]:
     for site, members, found in sites:
-        yield f"### {_inert(site, 80)}: {len(members):,} ({_outcomes(members)})"
-        for workflow in found:
-            yield from _workflow(workflow, detail, alone=len(found) == 1)
+        yield f"### {_inert(site, 80)}: {len(members):,} ({_outcomes(members)})\n"
+        if detail.workflows:
+            for workflow in found:
+                yield from _workflow(workflow, detail, alone=len(found) == 1)
 
 
 def _workflow(workflow: Workflow, detail: _Detail, *, alone: bool) -> Iterator[str]:
     entries = workflow.entries
-    label = f"{_inert(workflow.label, detail.goal)} …" if workflow.label else "other"
-    if not detail.goals:
-        example = "" if workflow.label else f", such as {_inert(entries[0].goal, detail.goal)}"
-        yield f"- {label} ×{len(entries):,} ({_outcomes(entries)}): {_names(entries, detail.names)}{example}"
-        return
     if not alone:
-        yield f"- {label} ×{len(entries):,} ({_outcomes(entries)})"
+        label = f"{_inert(workflow.label, detail.goal)} …" if workflow.label else "others"
+        yield f"- {label} ×{len(entries):,} ({_outcomes(entries)})\n"
     indent = "" if alone else "  "
-    for goal, runs in by_goal(entries):
-        yield f"{indent}- {_inert(goal, detail.goal)}: {_names(runs, detail.names)}"
+    goals = by_goal(entries)
+    for goal, runs in goals[: detail.goals]:
+        yield f"{indent}- {_inert(goal, detail.goal)}: {_names(runs)}\n"
+    if 0 < detail.goals < len(goals):
+        yield f"{indent}- {len(goals) - detail.goals:,} more goals\n"
 
 
-def _names(entries: Sequence[Entry], limit: int) -> str:
-    named = [f"{entry.slug} ({entry.states}, {_outcome(entry)})" for entry in entries[:limit]]
-    if len(entries) > limit:
-        named.append(f"{len(entries) - limit:,} more")
+def _names(entries: Sequence[Entry]) -> str:
+    named = [f"{entry.slug} ({entry.states}, {_outcome(entry)})" for entry in entries[:_RUNS]]
+    if len(entries) > _RUNS:
+        named.append(f"{len(entries) - _RUNS:,} more")
     return ", ".join(named)
 
 
@@ -151,7 +155,7 @@ def _outcome(entry: Entry) -> str:
 
 def _inert(text: str, limit: int) -> str:
     """`text` as a code span: no markup in it takes effect, nothing in it is invisible."""
-    visible = "".join(c for c in text[: 4 * limit] if unicodedata.category(c) not in ("Cf", "Co", "Cn"))
+    visible = "".join(c for c in text[: 4 * limit] if c.isprintable() or c.isspace())
     return f"`{one_line(visible.replace('`', chr(39)), limit) or '(none)'}`"
 
 

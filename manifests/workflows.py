@@ -4,20 +4,22 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from urllib.parse import urlsplit
 
 from .entry import Entry
 from .tables import one_line
 
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|#?\d[\d.,:/-]*")
+_VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|#?\d[\d.,:/-]*")
 _WORD = re.compile(r"[^\W_][\w'’-]*")
 _DEPTHS = (6, 4, 3, 2, 1)  # words of a goal that a workflow's recordings share
+_DIVISIBLE = 6  # recordings of a site that are worth dividing
 _SMALLEST = 3  # recordings that make a workflow
 
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """Recordings whose goals begin alike. `label` is that beginning, "" for what is like nothing else."""
+    """Recordings whose goals begin alike. `label` is how the first's does, "" for what is like nothing."""
 
     label: str
     entries: tuple[Entry, ...]
@@ -47,16 +49,19 @@ def by_site(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
 
 def workflows(entries: Sequence[Entry]) -> list[Workflow]:
     """The recordings of one site by workflow, the largest first, the unlike ones last."""
-    left = {entry.slug: (entry, _words(entry.goal)) for entry in entries}
+    if len(entries) < _DIVISIBLE:
+        return [Workflow("", tuple(entries))]
+    left = {entry.slug: (entry, _beginning(entry.goal)) for entry in entries}
     found: list[Workflow] = []
     for depth in _DEPTHS:
         groups: defaultdict[tuple[str, ...], list[Entry]] = defaultdict(list)
         for entry, words in left.values():
             if len(words) >= depth:
-                groups[words[:depth]].append(entry)
-        for words, members in groups.items():
+                groups[tuple(word for word, _ in words[:depth])].append(entry)
+        for members in groups.values():
             if len(members) >= _SMALLEST:
-                found.append(Workflow(" ".join(words), tuple(members)))
+                end = left[members[0].slug][1][depth - 1][1]
+                found.append(Workflow(members[0].goal[:end], tuple(members)))
                 for entry in members:
                     del left[entry.slug]
     found.sort(key=lambda workflow: (-len(workflow.entries), workflow.label))
@@ -73,6 +78,8 @@ def by_goal(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
     return sorted(goals.items())
 
 
-def _words(goal: str) -> tuple[str, ...]:
-    plain = _QUOTED.sub(" … ", goal[:400].lower())
-    return tuple(_WORD.findall(plain)[: _DEPTHS[0]])
+def _beginning(goal: str) -> list[tuple[str, int]]:
+    """The first words of a goal, and where each ends; what is quoted or a number varies, and is none."""
+    start = goal[:400].lower()
+    plain = _VARYING.sub(lambda found: " " * len(found.group()), start)
+    return [(found.group(), found.end()) for found in islice(_WORD.finditer(plain), _DEPTHS[0])]

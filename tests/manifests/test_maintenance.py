@@ -1,0 +1,138 @@
+"""What a store takes is told, what nobody needs goes, and every damaged byte is named."""
+
+from pathlib import Path
+
+import pytest
+
+from manifests.maintenance import collect_garbage, disk_use, repair, verify
+from manifests.model import State, Trajectory
+from manifests.store import Entry, Store, StoreError
+from manifests.views import Views
+from tests.manifests.recordings import picture, put
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.open(tmp_path / "store")
+
+
+def add(store: Store, number: int = 0) -> Entry:
+    data = store.root.parent / "data"
+    put(data / f"{number}.png", picture(2000, 20, colour=number))
+    states = [
+        State(0, 0, "", "click('1')", "", f"[1] link '{number}'", f"{number}.png"),
+        State(1, 1, "", "", "", "x", None),
+    ]
+    return store.add(Trajectory(f"t{number}", "web", "Do it", "", "success", states), data)
+
+
+def test_disk_use_counts_everything_once(store: Store) -> None:
+    views = Views(store)
+    entries = [add(store, number) for number in range(2)]
+    with views.acquire([entries[0].slug]):
+        use = disk_use(store, views)
+    assert (use.trajectories, use.states, len(use.views)) == (2, 4, 1)
+    assert use.image_bytes == sum(path.stat().st_size for path in store.images.iterdir())
+    assert use.trajectory_bytes == sum(
+        path.stat().st_size
+        for e in entries
+        for path in e.path.rglob("*")
+        if path.is_file() and "screenshots" not in path.parts
+    )
+    assert use.leftover_bytes == 0
+
+
+def test_what_killed_processes_left_goes_and_what_is_in_use_stays(store: Store) -> None:
+    entry = add(store)
+    views = Views(store)
+    put(store.incoming / "123-abc" / "lock", b"")
+    put(store.incoming / "123-abc" / "1" / "half.txt", b"half")
+    with store.writer(store.root.parent / "data"), views.acquire([entry.slug]) as view:
+        done = collect_garbage(store, views, cap_bytes=0)
+        assert (done.leftovers, done.views, done.import_running) == (1, [], True)
+        assert len(list(store.incoming.glob("*/"))) == 1
+        assert view.path.is_dir()
+    assert not list(store.incoming.glob("*/"))
+    assert collect_garbage(store, views, cap_bytes=0).views == [view.path.name]
+
+
+def test_images_that_no_trajectory_has_go(store: Store) -> None:
+    kept, removed = add(store, 1), add(store, 2)
+    used = {path.name for path in store.images.iterdir() if path.name.startswith(kept.images[0].sha256)}
+    removed.path.rename(store.root.parent / "taken away")
+    for path in (store.root.parent / "taken away" / "screenshots").iterdir():
+        path.unlink()
+    assert collect_garbage(store, Views(store)).images == 2
+    assert {path.name for path in store.images.iterdir()} == used
+    assert collect_garbage(store, Views(store)).images == 0
+
+
+def test_an_undamaged_store_verifies(store: Store) -> None:
+    for number in range(3):
+        add(store, number)
+    assert verify(store) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "trajectory.json",
+        "about.txt",
+        "new_lines",
+        "states/0001.txt",
+        "screenshots/0000.png",
+        "screenshots/0000.agent.png",
+        "parts/entry.json",
+        "parts/states.tsv",
+        "parts/summary_full.md",
+    ],
+)
+def test_one_changed_byte_is_found_in_every_file(store: Store, name: str) -> None:
+    add(store, 1)
+    path = add(store, 2).path / name
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    damages = verify(store)
+    assert path in {damage.path for damage in damages}
+    # A screenshot is the same file as the store's image.
+    others = {damage.path.parent for damage in damages} - {path.parent}
+    assert others <= ({store.images} if "screenshots" in name else set())
+
+
+def test_missing_and_foreign_files_are_found(store: Store) -> None:
+    path = add(store).path
+    (path / "states" / "0001.txt").unlink()
+    put(path / "states" / "0009.txt", b"planted")
+    (path / "about.txt").unlink()
+    (path / "about.txt").symlink_to("/etc/passwd")
+    put(store.trajectories / "notes.txt", b"")
+    assert {(d.path.name, d.problem) for d in verify(store)} == {
+        ("0001.txt", "is missing"),
+        ("0009.txt", "does not belong into a store"),
+        ("about.txt", "was changed"),
+        ("notes.txt", "does not belong into a store"),
+    }
+
+
+def test_repair_takes_damage_out_and_the_next_import_brings_it_back(store: Store) -> None:
+    whole, damaged = add(store, 1), add(store, 2)
+    views = Views(store)
+    views.acquire([whole.slug]).close()
+    with views.acquire([whole.slug, damaged.slug]) as view:
+        damaged.state_path(0).write_bytes(b"scribbled")
+        with pytest.raises(StoreError, match="in use"):
+            repair(store, views, verify(store))
+    assert repair(store, views, verify(store)) == [damaged.slug]
+    assert [entry.slug for entry in store.entries()] == [whole.slug]
+    assert len(views.names()) == 1
+    assert not view.path.exists()
+    assert add(store, 2) == damaged
+    assert verify(store) == []
+
+
+def test_a_damaged_image_is_repaired_with_the_trajectories_that_show_it(store: Store) -> None:
+    entry = add(store)
+    (entry.path / "screenshots" / "0000.png").write_bytes(b"scribbled")
+    assert repair(store, Views(store), verify(store)) == [entry.slug]
+    assert add(store) == entry
+    assert verify(store) == []
