@@ -16,7 +16,7 @@ from sandbox.docker_engine import connect
 from sandbox.docker_exec import ENGINE_ERRORS
 from sandbox.image import base_image_name, find_image
 from sandbox.protocol import MIB, SandboxError
-from sandbox.reaper import find_leftovers
+from sandbox.reaper import Owner, find_leftovers
 
 _CANARY = "/canary"
 _LEAST_FREE_BYTES = 2048 * MIB
@@ -62,7 +62,7 @@ def can_bind_mount(engine: DockerClient, image: str, folder: Path | None = None)
     Raises:
         SandboxError: the engine fails otherwise.
     """
-    with tempfile.TemporaryDirectory(dir=folder) as made:
+    with tempfile.TemporaryDirectory(dir=folder) as made, Owner.open() as owner:
         canary = Path(made) / "canary"
         token = secrets.token_hex(16)
         canary.write_text(token)
@@ -74,6 +74,7 @@ def can_bind_mount(engine: DockerClient, image: str, folder: Path | None = None)
                 command=[f"{_CANARY}/{canary.name}"],
                 mounts=[EngineMount(_CANARY, made, type="bind", read_only=True)],
                 network_mode="none",
+                labels=owner.labels,
                 use_config_proxy=False,
                 remove=True,
             )

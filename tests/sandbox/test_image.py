@@ -84,7 +84,8 @@ def test_base_that_declares_volumes_is_refused(engine, built, tmp_path: Path) ->
     import io
 
     tag = "agent-runbook-test:volumes"
-    engine.images.build(fileobj=io.BytesIO(b"FROM debian:bookworm-slim\nVOLUME /data\n"), tag=tag)
+    dockerfile = io.BytesIO(b"FROM debian:bookworm-slim\nVOLUME /data\n")
+    engine.images.build(fileobj=dockerfile, tag=tag, rm=True, forcerm=True)
     built.add(tag)
     with pytest.raises(SandboxError, match="declares volumes"):
         ensure_image(engine, {}, tag)
