@@ -74,6 +74,7 @@ def test_missing_base_names_both_switches(engine) -> None:
 
 
 def test_base_comes_from_the_switch_then_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RUNBOOK_BASE_IMAGE", raising=False)
     assert base_image_name(None) == "debian:bookworm-slim"
     monkeypatch.setenv("RUNBOOK_BASE_IMAGE", "mine:1")
     assert base_image_name(None) == "mine:1"
@@ -84,7 +85,7 @@ def test_base_that_declares_volumes_is_refused(engine, built, tmp_path: Path) ->
     import io
 
     tag = "agent-runbook-test:volumes"
-    dockerfile = io.BytesIO(b"FROM debian:bookworm-slim\nVOLUME /data\n")
+    dockerfile = io.BytesIO(f"FROM {base_image_name(None)}\nVOLUME /data\n".encode())
     engine.images.build(fileobj=dockerfile, tag=tag, rm=True, forcerm=True)
     built.add(tag)
     with pytest.raises(SandboxError, match="declares volumes"):
