@@ -6,6 +6,16 @@ _TEXTS = frozenset({"text", "input_text", "output_text"})
 _PICTURES = frozenset({"image", "input_image"})
 
 
+def kind_of(record: dict[str, Any]) -> str:
+    """The type of a line or block, "" where it has none."""
+    return text_of(record.get("type"))
+
+
+def text_of(value: Any) -> str:
+    """The value, where it is text."""
+    return value if isinstance(value, str) else ""
+
+
 def block_list(content: Any) -> list[dict[str, Any]]:
     """The blocks of a content, text being one; what is neither text nor a block is left out."""
     if isinstance(content, str):
@@ -23,8 +33,7 @@ def block_list(content: Any) -> list[dict[str, Any]]:
 
 def block_texts(blocks: list[dict[str, Any]]) -> list[str]:
     """The texts of blocks, with a remark for those that are neither text nor picture."""
-    texts = [_shown(block) for block in blocks if block.get("type") not in _PICTURES]
-    return [text for text in texts if text is not None]
+    return [_shown(block) for block in blocks if kind_of(block) not in _PICTURES]
 
 
 def note_of(block: dict[str, Any]) -> str:
@@ -34,7 +43,6 @@ def note_of(block: dict[str, Any]) -> str:
 
 
 def _shown(block: dict[str, Any]) -> str:
-    if block.get("type") in _TEXTS:
-        text = block.get("text")
-        return text if isinstance(text, str) else ""
+    if kind_of(block) in _TEXTS:
+        return text_of(block.get("text"))
     return note_of(block)

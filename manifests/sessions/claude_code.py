@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .blocks import block_list, block_texts, note_of
+from .blocks import block_list, block_texts, kind_of, note_of, text_of
 from .conversation import PICTURE, Conversation
 from .pictures import Pictures
 from .recording import Recording, Source, mark, recorded, without_blocks
@@ -57,7 +57,6 @@ _NOT_ASKED = (
     "<bash-",
     "<task-notification>",
     "<user-memory-input>",
-    "<system-reminder>",
     "[Request interrupted",
     "[Image: source:",
 )
@@ -94,7 +93,7 @@ class ClaudeCodeReader:
 
     def take(self, line: dict[str, Any]) -> bool:
         """Take one line; False where it is of no known kind."""
-        kind = line.get("type")
+        kind = kind_of(line)
         if kind in _MESSAGES and isinstance(line.get("uuid"), str):
             self._message(line)
         elif kind == "system" and line.get("subtype") == "compact_boundary":
@@ -126,8 +125,8 @@ class ClaudeCodeReader:
         thread = self._thread(line)
         thread.first = thread.first or number
         thread.last = number
-        thread.session = thread.session or _text(line.get("sessionId"))
-        self._version = self._version or _text(line.get("version"))
+        thread.session = thread.session or text_of(line.get("sessionId"))
+        self._version = self._version or text_of(line.get("version"))
         thread.conversation.here(line.get("timestamp"), line.get("cwd"), line.get("gitBranch"))
         if line["type"] == "attachment":
             self._attachment(thread, line.get("attachment"))
@@ -139,8 +138,8 @@ class ClaudeCodeReader:
     def _thread(self, line: dict[str, Any]) -> _Thread:
         if line.get("isSidechain") is not True:
             return self._main
-        uuid, parent = _text(line.get("uuid")), _text(line.get("parentUuid"))
-        name = _text(line.get("agentId")) or self._chains.get(parent) or uuid
+        uuid, parent = text_of(line.get("uuid")), text_of(line.get("parentUuid"))
+        name = text_of(line.get("agentId")) or self._chains.get(parent) or uuid
         self._chains[uuid] = name
         return self._subagents.setdefault(name, _Thread(subagent=name))
 
@@ -148,16 +147,16 @@ class ClaudeCodeReader:
         """The session's title. A summary may be of another session, whose last message it names."""
         for kind, name in _TITLES.items():
             for line in reversed(self._titles):
-                ours = kind != "summary" or mark(_text(line.get("leafUuid"))) in self.marks
-                if line["type"] == kind and ours and _text(line.get(name)):
-                    return _text(line.get(name))
+                ours = kind != "summary" or mark(text_of(line.get("leafUuid"))) in self.marks
+                if line["type"] == kind and ours and text_of(line.get(name)):
+                    return text_of(line.get(name))
         return ""
 
     def _user(self, thread: _Thread, line: dict[str, Any]) -> None:
         program = line.get("isMeta") is True or line.get("isCompactSummary") is True
         for block in block_list(_content(line)):
-            kind = block.get("type")
-            text = _text(block.get("text"))
+            kind = kind_of(block)
+            text = text_of(block.get("text"))
             if kind == "text" and program:
                 if not text.startswith(_LOCAL_ONLY):
                     thread.conversation.note(text)
@@ -165,13 +164,14 @@ class ClaudeCodeReader:
                 self._asked(thread, text)
             elif kind == "image":
                 self._picture(thread, block)
-            elif isinstance(kind, str) and kind.endswith("tool_result"):
+            elif kind.endswith("tool_result"):
                 self._result(thread, block)
             else:
                 thread.conversation.note(note_of(block))
 
     def _asked(self, thread: _Thread, text: str) -> None:
-        if text.startswith(_NOT_ASKED):
+        request = without_blocks(text, "system-reminder")
+        if not request or request.startswith(_NOT_ASKED):
             thread.conversation.note(text)
             return
         command = _COMMAND.search(text)
@@ -180,25 +180,25 @@ class ClaudeCodeReader:
             text = f"{command[1]} {arguments[1] if arguments else ''}".strip()
             thread.command = text
         elif not thread.goal:
-            thread.goal = without_blocks(text, "system-reminder")
+            thread.goal = request
         thread.conversation.user(text)
 
     def _assistant(self, thread: _Thread, line: dict[str, Any]) -> None:
         made_up = line.get("isApiErrorMessage") is True or _message(line).get("model") == "<synthetic>"
         for block in block_list(_content(line)):
-            kind = block.get("type")
+            kind = kind_of(block)
             if kind == "text" and made_up:
-                thread.conversation.note(f"[{_text(block.get('text'))}]")
+                thread.conversation.note(f"[{text_of(block.get('text'))}]")
             elif kind == "text":
                 self._answered(thread)
-                thread.conversation.said(_text(block.get("text")))
+                thread.conversation.said(text_of(block.get("text")))
             elif kind == "thinking":
-                thread.conversation.thought(_text(block.get("thinking")))
-            elif isinstance(kind, str) and kind.endswith("tool_use"):
+                thread.conversation.thought(text_of(block.get("thinking")))
+            elif kind.endswith("tool_use"):
                 self._answered(thread)
-                action = rendered(_text(block.get("name")), block.get("input"))
+                action = rendered(text_of(block.get("name")), block.get("input"))
                 thread.conversation.did(block.get("id"), action)
-            elif isinstance(kind, str) and kind.endswith("tool_result"):
+            elif kind.endswith("tool_result"):
                 self._result(thread, block)
 
     def _answered(self, thread: _Thread) -> None:
@@ -227,12 +227,12 @@ class ClaudeCodeReader:
                     self._asked(thread, text)
         elif attachment.get("type") == "file" and isinstance(content, dict):
             file = content.get("file")
-            name = _text(attachment.get("displayPath")) or _text(attachment.get("filename"))
+            name = text_of(attachment.get("displayPath")) or text_of(attachment.get("filename"))
             if isinstance(file, dict) and content.get("type") == "image":
                 thread.conversation.note(f"[file {name}]")
-                thread.conversation.picture(self._pictures.add(_text(file.get("base64"))))
+                thread.conversation.picture(self._pictures.add(text_of(file.get("base64"))))
             elif isinstance(file, dict):
-                thread.conversation.note(f"[file {name}]\n{_text(file.get('content'))}")
+                thread.conversation.note(f"[file {name}]\n{text_of(file.get('content'))}")
 
     def _picture(self, thread: _Thread, block: dict[str, Any]) -> None:
         source = block.get("source")
@@ -242,7 +242,7 @@ class ClaudeCodeReader:
 
 def is_claude_code(line: dict[str, Any]) -> bool:
     """Whether a line can be one of Claude Code's sessions."""
-    kind = line.get("type")
+    kind = kind_of(line)
     if kind in _MESSAGES:
         return isinstance(line.get("uuid"), str) and ("message" in line or "attachment" in line)
     return (kind in _REMARKS or kind in _TITLES) and ("sessionId" in line or "leafUuid" in line)
@@ -255,7 +255,3 @@ def _message(line: dict[str, Any]) -> dict[str, Any]:
 
 def _content(line: dict[str, Any]) -> Any:
     return _message(line).get("content")
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from .blocks import block_list, block_texts, note_of
+from .blocks import block_list, block_texts, kind_of, note_of, text_of
 from .conversation import PICTURE, Conversation
 from .pictures import Pictures
 from .recording import Recording, Source, mark, recorded
@@ -63,7 +63,7 @@ class CodexReader:
 
     def take(self, line: dict[str, Any]) -> bool:
         """Take one line; False where it is of no known kind."""
-        kind, payload = line.get("type"), line.get("payload")
+        kind, payload = kind_of(line), line.get("payload")
         if isinstance(payload, dict):
             folder = payload.get("cwd") if kind in ("session_meta", "turn_context") else None
             self._conversation.here(line.get("timestamp"), folder, None)
@@ -71,7 +71,7 @@ class CodexReader:
         if is_bare_head(line):
             self._head(line)
             return True
-        return "record_type" in line or (isinstance(kind, str) and self._item(kind, line))
+        return "record_type" in line or self._item(kind, line)
 
     def recordings(self, scrubber: Scrubber) -> list[Recording]:
         """The session, if anything happened in it."""
@@ -79,15 +79,15 @@ class CodexReader:
         trajectory = recorded(source, self._conversation, self._goal, self._title, scrubber)
         return [Recording(trajectory, self._first, self._last)] if trajectory else []
 
-    def _enveloped(self, kind: Any, payload: dict[str, Any]) -> bool:
+    def _enveloped(self, kind: str, payload: dict[str, Any]) -> bool:
         if kind == "session_meta":
             self._head(payload)
         elif kind == "response_item":
-            return self._item(_text(payload.get("type")), payload)
+            return self._item(kind_of(payload), payload)
         elif kind == "event_msg":
             self._event(payload)
         elif kind == "compacted":
-            self._conversation.note(f"{_COMPACTED}\n{_text(payload.get('message'))}".rstrip())
+            self._conversation.note(f"{_COMPACTED}\n{text_of(payload.get('message'))}".rstrip())
         else:
             return kind in _ENVELOPES or kind in _REMARKS
         return True
@@ -95,27 +95,27 @@ class CodexReader:
     def _head(self, meta: dict[str, Any]) -> None:
         if self._session:  # the head of the session that this one was forked from, repeated with its lines
             return
-        self._session = _text(meta.get("id"))
-        self._version = _text(meta.get("cli_version"))
+        self._session = text_of(meta.get("id"))
+        self._version = text_of(meta.get("cli_version"))
         git = meta.get("git")
         branch = git.get("branch") if isinstance(git, dict) else None
         self._conversation.here(meta.get("timestamp"), meta.get("cwd"), branch)
 
     def _event(self, event: dict[str, Any]) -> None:
         """Of the events only those count that no item repeats."""
-        kind = event.get("type")
+        kind = kind_of(event)
         if kind == "thread_name_updated":
-            self._title = _text(event.get("thread_name")) or self._title
+            self._title = text_of(event.get("thread_name")) or self._title
         error = event if kind == "error" else event.get("error") if kind == "task_complete" else None
-        if isinstance(error, dict) and _text(error.get("message")):
-            self._conversation.note(f"[error: {_text(error.get('message'))}]")
+        if isinstance(error, dict) and text_of(error.get("message")):
+            self._conversation.note(f"[error: {text_of(error.get('message'))}]")
 
     def _item(self, kind: str, item: dict[str, Any]) -> bool:
         if kind == "message":
             self._message(item)
         elif kind == "reasoning":
             for block in (*block_list(item.get("summary")), *block_list(item.get("content"))):
-                self._conversation.thought(_text(block.get("text")))
+                self._conversation.thought(text_of(block.get("text")))
         elif kind.endswith("_output"):
             self._remember(item)
             self._output(item)
@@ -138,7 +138,7 @@ class CodexReader:
                 self._asked(block)
 
     def _is_instruction(self, block: dict[str, Any]) -> bool:
-        text = _text(block.get("text"))
+        text = text_of(block.get("text"))
         if not text.lstrip().startswith(_INSTRUCTIONS):
             return False
         folder = _FOLDER.search(text)
@@ -147,10 +147,10 @@ class CodexReader:
         return True
 
     def _asked(self, block: dict[str, Any]) -> None:
-        text = _text(block.get("text"))
-        if block.get("type") == "input_image":
+        text = text_of(block.get("text"))
+        if kind_of(block) == "input_image":
             self._picture(block)
-        elif block.get("type") not in ("input_text", "text"):
+        elif kind_of(block) not in ("input_text", "text"):
             self._conversation.note(note_of(block))
         elif self._is_instruction(block):
             return
@@ -174,7 +174,7 @@ class CodexReader:
             self._picture(picture)
 
     def _picture(self, block: dict[str, Any]) -> None:
-        self._conversation.picture(self._pictures.add_url(_text(block.get("image_url"))))
+        self._conversation.picture(self._pictures.add_url(text_of(block.get("image_url"))))
 
     def _remember(self, item: dict[str, Any]) -> None:
         """Items carry no lasting names, so a message is known by its content and by all before it."""
@@ -187,8 +187,8 @@ class CodexReader:
 def is_codex(line: dict[str, Any]) -> bool:
     """Whether a line can be one of Codex's sessions."""
     if isinstance(line.get("payload"), dict):
-        return line.get("type") in _ENVELOPES
-    return is_bare_head(line) or (line.get("type") == "message" and "role" in line and "content" in line)
+        return kind_of(line) in _ENVELOPES
+    return is_bare_head(line) or (kind_of(line) == "message" and "role" in line and "content" in line)
 
 
 def is_bare_head(line: dict[str, Any]) -> bool:
@@ -201,7 +201,7 @@ def _action(kind: str, item: dict[str, Any]) -> str:
     if kind == "local_shell_call" and isinstance(told, dict):
         return command_line(told.get("command"))
     if kind in ("function_call", "custom_tool_call"):
-        return rendered(_text(item.get("name")), _arguments(item.get("arguments", item.get("input"))))
+        return rendered(text_of(item.get("name")), _arguments(item.get("arguments", item.get("input"))))
     told = told if isinstance(told, dict) else {"arguments": item.get("arguments")}
     told = {
         key: value for key, value in told.items() if key not in ("type", "queries") or "query" not in told
@@ -234,7 +234,3 @@ def _unwrapped(output: str) -> str:
     code = metadata.get("exit_code") if isinstance(metadata, dict) else None
     text: str = wrapped["output"]
     return f"Exit code {code}\n{text}" if code else text
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

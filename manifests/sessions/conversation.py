@@ -94,6 +94,7 @@ class Conversation:
         if text.strip():
             self._acting()
             self._said.append(text)
+            self.acted = True
 
     def did(self, call: object, action: str) -> None:
         """A tool call."""
@@ -143,7 +144,6 @@ class Conversation:
             text = "\n".join(self._said)
             self._said = []
             self._steps[-1].actions.append(f'respond("{text}")')
-            self.acted = True
 
 
 def folder_url(folder: str) -> str:

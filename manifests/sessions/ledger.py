@@ -96,7 +96,7 @@ class Ledger:
             if stored["version"] == _VERSION:
                 self.records = {key: _record(raw) for key, raw in stored["files"].items()}
                 self.rebooted = stored["boot"] != self.boot
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
             self.records = {}
 
 

@@ -314,21 +314,24 @@ def test_a_last_line_still_being_written_is_left_for_the_next_import(store: Stor
 
 
 @pytest.mark.parametrize(
-    "odd",
+    "content",
     [
-        {"type": "user", "message": None},
-        {"type": "user", "message": {"content": {"type": "text", "text": 5}}},
-        {"type": "user", "message": {"content": [None, 3, {"type": ["list"]}, {"text": "no type"}]}},
-        {"type": "assistant", "message": {"content": [{"type": "tool_use", "input": [1], "id": 7}]}},
-        {"type": "assistant", "message": {"content": [{"type": "tool_use", "name": "Bash", "input": {"command": {}}}]}},
-        {"type": "user", "message": {"content": [{"type": "image", "source": "?"}]}, "timestamp": "soon", "cwd": 3},
-        {"type": "attachment", "attachment": {"type": "file", "content": {"type": "image", "file": {}}}},
-        {"type": "user", "message": {"content": "lone \udc00 surrogate"}},
+        None,
+        {"type": "text", "text": 5},
+        [None, 3, {"type": ["list"]}, {"text": "no type"}],
+        [{"type": "tool_use", "input": [1], "id": 7}],
+        [{"type": "tool_use", "name": "Bash", "input": {"command": {}}}],
+        [{"type": "tool_result", "content": [{"type": ["list"]}, {"type": "image", "source": "?"}]}],
+        [{"type": "image", "source": {"data": 3}}],
+        "lone \udc00 surrogate",
     ],
-)  # fmt: skip
-def test_odd_shapes_never_end_an_import(store: Store, tmp_path: Path, odd: dict[str, object]) -> None:
+)
+@pytest.mark.parametrize("kind", ["user", "assistant"])
+def test_odd_shapes_never_end_an_import(store: Store, tmp_path: Path, kind: str, content: object) -> None:
     session = claude_session()
-    session.lines.append({"uuid": "odd", "sessionId": SESSION, **odd})
+    session.line(kind, message={"content": content}, timestamp="soon", cwd=3, gitBranch=None)
+    session.line("attachment", attachment={"type": "file", "content": {"type": "image", "file": {}}})
+    session.line(kind, message=content)
     assert Imported(session.write(tmp_path), store).one.goal == "How do we fix the flaky deploy?"
 
 

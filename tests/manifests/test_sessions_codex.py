@@ -59,25 +59,28 @@ def test_each_state_is_what_was_seen_and_what_was_done_then(store: Store, tmp_pa
     assert second.url == f"file://{FOLDER}"
 
 
+PATCH = "*** Begin Patch\n*** Add File: a.txt\n+x"
+
+
+def call(name: str, arguments: object) -> dict[str, object]:
+    """A function call with these arguments."""
+    told = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return {"type": "function_call", "name": name, "arguments": told}
+
+
 @pytest.mark.parametrize(
     ("item", "action"),
     [
-        ({"type": "function_call", "name": "shell", "arguments": '{"command": ["bash", "-lc", "ls | wc"]}'}, "ls | wc"),
-        ({"type": "function_call", "name": "shell", "arguments": '{"command": ["ls", "a b"]}'}, "ls 'a b'"),
-        ({"type": "local_shell_call", "action": {"type": "exec", "command": ["bash", "-lc", "ls"]}}, "ls"),
-        ({"type": "web_search_call", "action": {"type": "search", "query": "helm retry"}}, "web_search helm retry"),
-        (
-            {"type": "custom_tool_call", "name": "apply_patch", "input": "*** Begin Patch\n*** Add File: a.txt\n+x"},
-            "apply_patch a.txt\n*** Begin Patch\n*** Add File: a.txt\n+x",
-        ),
-        (
-            {"type": "function_call", "name": "shell", "arguments": json.dumps({"command": ["apply_patch", "*** P"]})},
-            "apply_patch\n*** P",
-        ),
-        ({"type": "function_call", "name": "view_image", "arguments": '{"path": "/a.png"}'}, "view_image /a.png"),
-        ({"type": "function_call", "name": "tool", "arguments": "{not json"}, "tool\n{not json"),
+        (call("shell", {"command": ["bash", "-lc", "ls | wc"]}), "ls | wc"),
+        (call("shell", {"command": ["ls", "a b"]}), "ls 'a b'"),
+        (call("shell", {"command": ["apply_patch", PATCH]}), f"apply_patch a.txt\n{PATCH}"),
+        ({"type": "custom_tool_call", "name": "apply_patch", "input": PATCH}, f"apply_patch a.txt\n{PATCH}"),
+        ({"type": "local_shell_call", "action": {"command": ["bash", "-lc", "ls"]}}, "ls"),
+        ({"type": "web_search_call", "action": {"type": "search", "query": "helm"}}, "web_search helm"),
+        (call("view_image", {"path": "/a.png"}), "view_image /a.png"),
+        (call("tool", "{not json"), "tool\n{not json"),
     ],
-)  # fmt: skip
+)
 def test_every_kind_of_call_is_an_action(
     store: Store, tmp_path: Path, item: dict[str, object], action: str
 ) -> None:
@@ -185,17 +188,19 @@ def test_unknown_lines_and_items_are_counted(store: Store, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "odd",
     [
-        {"type": "response_item", "payload": {"type": "message", "role": "user", "content": 5}},
-        {"type": "response_item", "payload": {"type": "function_call", "name": None, "arguments": 5}},
-        {"type": "response_item", "payload": {"type": "function_call_output", "call_id": [], "output": {"content": 1}}},
-        {"type": "response_item", "payload": {"type": "local_shell_call", "action": {"command": None}}},
-        {"type": "response_item", "payload": {"type": "reasoning", "summary": [None, "text"]}},
-        {"type": "event_msg", "payload": {"type": "task_complete", "error": "text"}},
-        {"type": ["list"], "payload": {}},
-        {"type": 7},
+        {"type": "message", "role": "user", "content": 5},
+        {"type": "function_call", "name": None, "arguments": 5},
+        {"type": "function_call_output", "call_id": [], "output": {"content": 1}},
+        {"type": "function_call_output", "output": [{"type": ["list"]}, 3]},
+        {"type": "local_shell_call", "action": {"command": None}},
+        {"type": "reasoning", "summary": [None, "text"]},
+        {"type": ["list"]},
     ],
-)  # fmt: skip
-def test_odd_shapes_never_end_an_import(store: Store, tmp_path: Path, odd: dict[str, object]) -> None:
+)
+@pytest.mark.parametrize("kind", ["response_item", "event_msg", ["list"], 7])
+def test_odd_shapes_never_end_an_import(
+    store: Store, tmp_path: Path, kind: object, odd: dict[str, object]
+) -> None:
     session = codex_session()
-    session.lines.append({"timestamp": "soon", **odd})
+    session.lines.append({"timestamp": "soon", "type": kind, "payload": odd})
     assert imported(session.write(tmp_path), store).goal == "How do we fix the flaky deploy?"
