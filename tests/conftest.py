@@ -5,6 +5,7 @@ where RUNBOOK_REQUIRE lists docker (as CI does) a missing docker is a failure, s
 """
 
 import functools
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -43,7 +44,9 @@ def _agents() -> str | None:
 
 
 def _chromium() -> str | None:
-    return None if shutil.which("chromium") else "chromium is not installed"
+    if not shutil.which("chromium"):
+        return "chromium is not installed"
+    return None if importlib.util.find_spec("playwright") else "playwright is not installed (extra `record`)"
 
 
 def _shared() -> str | None:
