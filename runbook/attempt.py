@@ -11,6 +11,7 @@ from pathlib import Path
 
 from instructions import InstructionOptions
 from runbook.agents.protocol import Agent, Surroundings
+from runbook.candidates import CandidateFinder
 from runbook.evidence import (
     STATE_BUDGET,
     Evidence,
@@ -49,13 +50,18 @@ class Arm:
     agent: Agent
     venue: Venue
     settings: AttemptSettings
+    candidates: CandidateFinder | None = None
+    """None where agents get no candidates."""
 
 
 class Attempt:
     """One attempt at one question."""
 
-    def __init__(self, number: int, task: QueryTask, arm: Arm, known: KnownTrajectories) -> None:
+    def __init__(
+        self, number: int, task: QueryTask, arm: Arm, known: KnownTrajectories, candidates: str | None
+    ) -> None:
         self._number = number
+        self._candidates = candidates
         self._task = task
         self._arm = arm
         self._known = known
@@ -130,6 +136,7 @@ class Attempt:
                 locate_helpers=venue.helpers_inside,
                 haystack=self._task.haystack.path if venue.links_haystack else None,
                 parent=settings.workspaces,
+                candidates=self._candidates,
             )
         )
         return workspace

@@ -40,29 +40,41 @@ class AgentMemory:
         begun = time.monotonic()
         entries = task.haystack.entries.values()
         known = KnownTrajectories((entry.id, entry.slug, entry.states) for entry in entries)
+        candidates = self._candidates(task)
+        timings = {"candidates": time.monotonic() - begun}
         records: list[AttemptRecord] = []
         first = next_attempt_number(task.folder)
         for number in range(first, first + self._attempts):
-            attempt = Attempt(number, task, self._arm, known)
+            attempt = Attempt(number, task, self._arm, known, candidates)
             record, evidence = attempt.run()
             records.append(record)
             last = number == first + self._attempts - 1
             if last or record.outcome not in RETRIED or task.cancel.is_set():
-                result = self._result(task, records, evidence, begun)
+                result = self._result(task, records, evidence, begun, timings)
                 attempt.archive(record)
                 return result
             attempt.archive(record)
         raise AssertionError("unreachable: the last attempt returns")
 
+    def _candidates(self, task: QueryTask) -> str | None:
+        if self._arm.candidates is None or not self._arm.agent.reads_prompt:
+            return None
+        return self._arm.candidates.find(task.question, task.haystack.path)
+
     def _result(
-        self, task: QueryTask, records: list[AttemptRecord], evidence: Evidence | None, begun: float
+        self,
+        task: QueryTask,
+        records: list[AttemptRecord],
+        evidence: Evidence | None,
+        begun: float,
+        timings: dict[str, float],
     ) -> QueryResult:
         rendering = time.monotonic()
         usable = evidence if evidence is not None else Evidence()
         by_id = {entry.id: entry for entry in task.haystack.entries.values()}
         context = render_context(usable, by_id)
         now = time.monotonic()
-        timings = {"render": now - rendering}
+        timings = {**timings, "render": now - rendering}
         for record in records:
             for phase, seconds in record.timings.items():
                 timings[phase] = timings.get(phase, 0.0) + seconds

@@ -35,6 +35,7 @@ class RunConfig(BaseModel):
     workflow: bool = True
     manifests: bool = True
     helper: bool = True
+    candidates: bool = True
     seed: int = 0
     """Shuffles the order of questions and draws the random baseline."""
 

@@ -16,6 +16,7 @@ class CommandAgent:
 
     name = "command"
     trusted = False
+    reads_prompt = True
 
     def __init__(self, command: str) -> None:
         """Split `command` as a POSIX shell would; no shell runs it.

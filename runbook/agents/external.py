@@ -8,6 +8,7 @@ class ExternalAgent:
 
     name = "external"
     trusted = True
+    reads_prompt = True
 
     def invocation(self, surroundings: Surroundings) -> Invocation:  # noqa: ARG002 - nothing is run
         """No command: the venue waits for the evidence."""

@@ -36,6 +36,11 @@ class Agent(Protocol):
         """True for our own model-free agent, which may run without isolation."""
         ...
 
+    @property
+    def reads_prompt(self) -> bool:
+        """False where the prompt, and so the candidates in it, would be made for nobody."""
+        ...
+
     def invocation(self, surroundings: Surroundings) -> Invocation:
         """The command that answers the question described by `surroundings`."""
         ...

@@ -8,10 +8,11 @@ class ScoutAgent:
 
     name = "scout"
     trusted = True
+    reads_prompt = False
 
     def invocation(self, surroundings: Surroundings) -> Invocation:
         """Scout reads question.json in the workspace, so it needs no prompt."""
         return Invocation(
             argv=(surroundings.python, "-I", "-S", "-B", f"{surroundings.helpers}/scout/__main__.py"),
-            env={"MEMORY_WORKSPACE": surroundings.workspace, "MEMORY_BUDGET": str(surroundings.budget)},
+            env={"MEMORY_WORKSPACE": surroundings.workspace, "SCOUT_BUDGET": str(surroundings.budget)},
         )

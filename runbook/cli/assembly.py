@@ -14,6 +14,7 @@ import helpers
 from instructions import InstructionOptions
 from runbook.agents import Agent, ExternalAgent, make_agent
 from runbook.attempt import Arm, AttemptSettings
+from runbook.candidates import CandidateFinder
 from runbook.cli.home import home, workspace_registry
 from runbook.controller import AgentMemory
 from runbook.venue import ExternalVenue, SandboxVenue, Venue
@@ -45,6 +46,7 @@ class ArmSettings:
     workflow: bool = True
     manifests: bool = True
     helper: bool = True
+    candidates: bool = True
 
 
 @contextmanager
@@ -74,7 +76,11 @@ def assemble_memory(settings: ArmSettings, say: Callable[[str], None]) -> Iterat
             grace_seconds=settings.grace,
             budget=settings.budget,
         )
-        yield AgentMemory(Arm(agent, venue, attempt), attempts=settings.attempts)
+        finder = CandidateFinder(sys.executable, compiled_helpers(sys.executable))
+        # Candidates name commands of the helper, so they go with it.
+        wanted = settings.candidates and settings.helper
+        arm = Arm(agent, venue, attempt, finder if wanted else None)
+        yield AgentMemory(arm, attempts=settings.attempts)
 
 
 def _venue(agent: Agent, settings: ArmSettings, say: Callable[[str], None], stack: ExitStack) -> Venue:

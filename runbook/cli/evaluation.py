@@ -57,6 +57,7 @@ def run(
     workflow: Annotated[bool, typer.Option(help="Ablation: give the agent a workflow.")] = True,
     manifests: Annotated[bool, typer.Option(help="Ablation: give the agent manifests.")] = True,
     helper: Annotated[bool, typer.Option(help="Ablation: give the agent the memory command.")] = True,
+    candidates: Annotated[bool, typer.Option(help="Rank candidates for the agent beforehand.")] = True,
     seed: Annotated[int, typer.Option(help="Order of questions, random baseline.")] = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, run nothing.")] = False,
 ) -> None:
@@ -85,6 +86,7 @@ def run(
         workflow=workflow,
         manifests=manifests,
         helper=helper,
+        candidates=candidates,
         seed=seed,
     )
     console = Console()

@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 
 import helpers
+from helpers.memory import tokens
 from instructions import InstructionOptions
 from manifests.importing import import_lme_v2
+from manifests.index import Tokeniser, build_index
 from manifests.store import Store
 from manifests.views import View, Views
 from runbook.agents import CommandAgent
 from runbook.attempt import Arm, AttemptSettings
+from runbook.candidates import CandidateFinder
 from runbook.controller import AgentMemory
 from runbook.memory import QueryResult, QueryTask
 from runbook.outcomes import Outcome
@@ -42,6 +45,7 @@ def store(make_data_root: Callable[..., Path], tmp_path_factory: pytest.TempPath
 @pytest.fixture
 def view(store: Store) -> Iterator[View]:
     with Views(store).acquire(entry.slug for entry in store.entries()) as view:
+        build_index(view, Tokeniser(tokens.VERSION, tokens.terms))
         yield view
 
 
@@ -68,7 +72,8 @@ class Asking:
         )
         venue = SandboxVenue(ProcessSandbox(), Mount(Path(helpers.__file__).parent, "/opt/helpers"))
         agent = CommandAgent(f"/bin/sh {self._script(script)}")
-        memory = AgentMemory(Arm(agent, venue, settings), attempts=attempts)
+        finder = CandidateFinder(sys.executable, Path(helpers.__file__).parent)
+        memory = AgentMemory(Arm(agent, venue, settings, finder), attempts=attempts)
         return memory.query(
             QueryTask(
                 question=Question(text="Which access code does warehouse 1 show after step two?"),
@@ -114,6 +119,16 @@ def test_the_prompt_reaches_the_agent_whole(ask: Asking) -> None:
     prompt = (ask.folder / "1" / "workspace" / "notes" / "prompt.txt").read_text()
     assert "Which access code does warehouse 1 show after step two?" in prompt
     assert "memory" in prompt
+
+
+def test_candidates_are_found_before_the_agent_starts_and_stand_in_its_prompt(ask: Asking) -> None:
+    result = ask(f"cat > notes/prompt.txt; {WRITE}")
+    workspace = ask.folder / "1" / "workspace"
+    candidates = (workspace / "CANDIDATES.md").read_text()
+    assert "tr-1" in candidates
+    assert len(candidates.encode()) <= 8_000
+    assert candidates.strip() in (workspace / "notes" / "prompt.txt").read_text()
+    assert 0 < result.timings["candidates"] < result.seconds
 
 
 def test_submit_ends_the_attempt_at_once(ask: Asking) -> None:
