@@ -1,10 +1,10 @@
 """The full-text index of a view: `index.sqlite`, one SQLite FTS5 table, read inside the sandbox.
 
 One row of the table `terms` per state and field, and one per trajectory for its goal; its number is
-`state * 8 + field` (FIELDS), states being numbered through the whole view in the order of `trajectories`. A row
-holds its distinct terms and no positions: the rows that have a term are all that ranking needs, and excerpts come from
-the state files. The text is tokenised beforehand, so that SQLite only splits at blanks and both sides of the
-sandbox's wall use one rule, the Tokeniser; the composition root passes it in.
+`state * 8 + field` (FIELDS), states being numbered through the view in the order of `trajectories`. A row
+holds its distinct terms and no positions: which rows have a term is all that ranking needs, and excerpts
+come from the state files. The text is tokenised beforehand, so that SQLite only splits at blanks and both
+sides of the sandbox's wall use one rule, the Tokeniser; the composition root passes it in.
 """
 
 import fcntl

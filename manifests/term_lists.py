@@ -1,9 +1,9 @@
 """The search terms of one trajectory, made once and cached beside the store's trajectories.
 
-A cached list `<store>/terms/<slug>` is text: the version of the rule, the terms of goal and start address, then
-one line per state with its terms by field, tab-separated, in the order of STATE_FIELDS. It holds what is *new* in a
-state: a line or a thought that an earlier state showed already is left out, so that menus that come back on every
-page count once.
+A cached list `<store>/terms/<slug>` is text: the version of the rule, the terms of goal and start address,
+then one line per state with its terms by field, tab-separated, in the order of STATE_FIELDS. It holds what
+is *new* in a state: a line or thought that an earlier state showed is left out, so that menus that come back
+on every page count once.
 """
 
 import os

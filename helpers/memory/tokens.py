@@ -1,6 +1,7 @@
-"""How text becomes search terms: the one rule that the index (on the host) and the queries (in the sandbox) share.
+"""How text becomes search terms: the one rule of the index (on the host) and of queries (in the sandbox).
 
-A chunk is what stands between blanks, quotes and brackets: `setup.cfg`, `2024-05-17`, `UnicodeEncodeError`. It gives
+A chunk is what stands between blanks, quotes and brackets: `setup.cfg`, `2024-05-17`, `UnicodeEncodeError`.
+It gives
 - the whole, in lower case, where it has several parts: `setup.cfg`;
 - each part, and the words and numbers inside a mixed part: `setup`, `cfg`; `unicod`, `encod`, `error`;
 - of words their stem, of numbers the digits without thousands separators, of Chinese, Japanese and Korean
@@ -11,6 +12,7 @@ Terms hold no blank and of ASCII punctuation only `. _ - / : @`.
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 VERSION = "1"  # of this rule; an index made with another one cannot be searched
 
@@ -32,15 +34,10 @@ _FOREIGN = re.compile(f"[{_WIDE}]+|(?:(?![{_WIDE}])[\\w.\\-:@/,])+")
 _IS_WIDE = re.compile(f"[{_WIDE}]").match
 _VOWEL = re.compile("[aeiouy]").search
 
-_known: dict[str, tuple[str, ...]] = {}
-
 
 def terms(text: str) -> set[str]:
     """The distinct terms of a text."""
-    found: set[str] = set()
-    for chunk in set(text.translate(_TO_BLANK).split()):
-        found.update(_known.get(chunk) or pieces(chunk))
-    return found
+    return set(chain.from_iterable(map(_known.__getitem__, set(text.translate(_TO_BLANK).split()))))
 
 
 def places(text: str) -> list[tuple[int, int, tuple[str, ...]]]:
@@ -51,13 +48,7 @@ def places(text: str) -> list[tuple[int, int, tuple[str, ...]]]:
 
 def pieces(chunk: str) -> tuple[str, ...]:
     """The terms of one chunk; where it is a compound the whole comes first."""
-    found = _known.get(chunk)
-    if found is None:
-        found = tuple(dict.fromkeys(term[:TERM_LENGTH] for term in _pieces(chunk) if term))
-        if len(_known) >= _MEMORY:
-            _known.clear()
-        if len(chunk) <= TERM_LENGTH:
-            _known[chunk] = found
+    found: tuple[str, ...] = _known[chunk]
     return found
 
 
@@ -142,3 +133,18 @@ def _part(part: str) -> list[str]:
     if len(words) > 1:
         found += [stem(word.lower()) for word in words if len(word) > 2]
     return found
+
+
+class _Known(dict):  # type: ignore[type-arg]  # subscripted only from Python 3.9 on
+    """The terms of chunks seen before: a haystack repeats its chunks a hundred times."""
+
+    def __missing__(self, chunk: str) -> tuple[str, ...]:
+        found = tuple(dict.fromkeys(term[:TERM_LENGTH] for term in _pieces(chunk) if term))
+        if len(self) >= _MEMORY:
+            self.clear()
+        if len(chunk) <= TERM_LENGTH:
+            self[chunk] = found
+        return found
+
+
+_known = _Known()

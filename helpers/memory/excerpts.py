@@ -1,0 +1,86 @@
+"""Find the place in a state that shows most of the terms looked for."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from .page import around
+from .tokens import pieces
+
+WINDOW = 240  # characters in which terms count as standing together
+_MOST_HITS = 200  # of one term in one text
+_REACH = 64  # characters to both sides in which a hit's chunk is looked for
+_ENDS = frozenset(" \t\n'\"()[]{}<>|=;!?*+&%$#^~`\\")
+
+
+class Excerpt:
+    """A piece of a text: the number of its line (from 1), the piece itself, and the terms in it."""
+
+    __slots__ = ("line", "terms", "text")
+
+    def __init__(self, line: int, text: str, terms: list[str]) -> None:
+        self.line = line
+        self.text = text
+        self.terms = terms
+
+
+def excerpt(text: str, weights: dict[str, float], width: int = WINDOW) -> Excerpt | None:
+    """The piece of about `width` characters with the most weight of distinct terms; None without any term."""
+    hits = sorted(hit for term in weights for hit in _hits(text, text.lower(), term))
+    if not hits:
+        return None
+    start, end, terms = _densest(hits, weights, width)
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", start)
+    line_end = len(text) if line_end < 0 else line_end
+    number = text.count("\n", 0, line_start) + 1
+    if end <= line_end:
+        return Excerpt(
+            number,
+            around(text[line_start:line_end], start - line_start, end - line_start, width).strip(),
+            terms,
+        )
+    last = text.find("\n", end)
+    lines = text[line_start : len(text) if last < 0 else last].split("\n")
+    return Excerpt(number, " ⏎ ".join(line.strip() for line in lines if line.strip())[: 2 * width], terms)
+
+
+def has_phrase(text: str, phrase: str) -> bool:
+    """Whether the text shows the words of the phrase in a row, case and spacing aside."""
+    wanted = phrase.lower().split()
+    if not wanted:
+        return False
+    text = text.lower()
+    return " ".join(wanted) in text or (len(wanted) > 1 and " ".join(wanted) in " ".join(text.split()))
+
+
+def _hits(text: str, lower: str, term: str) -> list[tuple[int, int, str]]:
+    """Where the term stands: start and end of its chunk, and the term."""
+    root = term[:-1] if len(term) > 3 and term.isalpha() else term  # study and studies share all but the end
+    found: list[tuple[int, int, str]] = []
+    place = lower.find(root)
+    while place >= 0 and len(found) < _MOST_HITS:
+        start, end = place, place + len(root)
+        while start > 0 and text[start - 1] not in _ENDS and place - start < _REACH:
+            start -= 1
+        while end < len(text) and text[end] not in _ENDS and end - place < _REACH:
+            end += 1
+        if term in pieces(text[start:end].strip(",")):
+            found.append((start, end, term))
+        place = lower.find(root, max(end, place + 1))
+    return found
+
+
+def _densest(
+    hits: list[tuple[int, int, str]], weights: dict[str, float], width: int
+) -> tuple[int, int, list[str]]:
+    """The stretch of at most `width` characters (at least a chunk) with most weight; the first of equals."""
+    ends = [hit[1] for hit in hits]
+    best = (0.0, 0, 0)
+    for first, (start, _, _) in enumerate(hits):
+        last = max(first + 1, bisect_right(ends, start + width))
+        worth = sum(weights[term] for term in {hit[2] for hit in hits[first:last]})
+        if worth > best[0] + 1e-9:
+            best = (worth, first, last)
+    chosen = hits[best[1] : best[2]]
+    return chosen[0][0], max(hit[1] for hit in chosen), list(dict.fromkeys(hit[2] for hit in chosen))

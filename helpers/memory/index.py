@@ -1,0 +1,198 @@
+"""Which states have a term: from the view's index.sqlite, or where it cannot be used from the files.
+
+States are numbered through the whole haystack, trajectory by trajectory in order of slug. A posting is
+`state * 8 + field`; a trajectory's goal stands at its first state.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+
+from . import tokens
+from .failure import HelperError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from typing import Protocol
+
+    from .haystack import Workspace
+
+    class Searchable(Protocol):
+        """What can be ranked. `postings` ascend; `lengths` counts each state's distinct terms of a field."""
+
+        layout: Layout
+
+        def postings(self, term: str, /) -> list[int]: ...
+        def lengths(self, field: int, /) -> array[int]: ...
+
+
+FORMAT = 1
+FIELDS = ("goal", "url", "title", "action", "thought", "observation")
+GOAL, URL, TITLE, ACTION, THOUGHT, OBSERVATION = range(6)
+
+
+class NoIndexError(HelperError):
+    """The index is missing, damaged, of another version, or SQLite here cannot read it."""
+
+
+class Layout:
+    """The numbering of states: `firsts` holds that of each trajectory's first, `count` how many there are."""
+
+    def __init__(self, slugs: list[str], firsts: array[int], count: int, source: list[bool]) -> None:
+        self.slugs = slugs
+        self.firsts = firsts
+        self.count = count
+        self.source = source  # by trajectory: whether an action was taken after observing its state
+        self.owner = array("i", bytes(4 * count))
+        for trajectory, first in enumerate(firsts):
+            end = firsts[trajectory + 1] if trajectory + 1 < len(firsts) else count
+            self.owner[first:end] = array("i", [trajectory]) * (end - first)
+
+    def place(self, state: int) -> tuple[str, int]:
+        """The slug and the number within the trajectory."""
+        trajectory = self.owner[state]
+        return self.slugs[trajectory], state - self.firsts[trajectory]
+
+    def number(self, slug: str, index: int) -> int:
+        """The number of a state in the whole haystack."""
+        return self.firsts[self.slugs.index(slug)] + index
+
+    def span(self, trajectory: int) -> range:
+        """The numbers of a trajectory's states."""
+        following = trajectory + 1
+        return range(
+            self.firsts[trajectory], self.firsts[following] if following < len(self.firsts) else self.count
+        )
+
+
+class Index:
+    """index.sqlite of a view, opened for reading only.
+
+    Raises:
+        NoIndexError: it cannot be used; the text says why.
+    """
+
+    exact = True
+
+    def __init__(self, path: str) -> None:
+        self._base = _open(path)
+        rows = self._read(path)
+        self.layout = Layout(
+            [row[0] for row in rows],
+            array("i", (row[1] for row in rows)),
+            self._states,
+            [r[2] != "destination" for r in rows],
+        )
+
+    def postings(self, term: str) -> list[int]:
+        """Where the term stands: `state * 8 + field`, ascending."""
+        return [
+            row[0]
+            for row in self._base.execute("SELECT rowid FROM terms WHERE terms MATCH ?", (_quoted(term),))
+        ]
+
+    def lengths(self, field: int) -> array[int]:
+        """How many distinct terms each state has in a field."""
+        counts = array("H")
+        counts.frombytes(
+            self._base.execute("SELECT counts FROM lengths WHERE field = ?", (field,)).fetchone()[0]
+        )
+        return counts
+
+    def _read(self, path: str) -> list[tuple[str, int, str]]:
+        import sqlite3
+
+        try:
+            version, rule, self._states = self._base.execute(
+                "SELECT version, tokens, states FROM format"
+            ).fetchone()
+            if (version, rule) != (FORMAT, tokens.VERSION):
+                raise NoIndexError(
+                    f"{path} is of version {version}/{rule}, wanted is {FORMAT}/{tokens.VERSION}"
+                )
+            self._base.execute("SELECT rowid FROM terms WHERE terms MATCH 'a' LIMIT 1").fetchone()
+            return self._base.execute(
+                "SELECT slug, first, convention FROM trajectories ORDER BY number"
+            ).fetchall()
+        except (sqlite3.Error, TypeError, ValueError) as error:
+            if "fts5" in str(error):
+                raise NoIndexError("this Python's SQLite lacks FTS5") from None
+            raise NoIndexError(f"{path} is damaged ({error})") from None
+
+
+class Scan:
+    """The same from the files of the view, by rg or in Python: whole states instead of what is new in them.
+
+    Slower by far, and it finds words as they are written only.
+    """
+
+    exact = False
+
+    def __init__(self, workspace: Workspace) -> None:
+        rows = workspace.rows()
+        firsts, count = array("i"), 0
+        for row in rows:
+            firsts.append(count)
+            count += row.states
+        self._workspace = workspace
+        self.layout = Layout(
+            [row.slug for row in rows], firsts, count, [row.convention != "destination" for row in rows]
+        )
+        self._goals = [tokens.terms(row.goal + " " + row.start_url) for row in rows]
+
+    def postings(self, term: str) -> list[int]:
+        """Where the term stands; a hit in a state file counts as one in its observation."""
+        from .scanning import Pattern, states
+
+        found = []
+        numbers = {slug: number for number, slug in enumerate(self.layout.slugs)}
+        for slug, indices in states(self._workspace, Pattern(term, fixed=True, any_case=True)).items():
+            if slug in numbers:
+                first = self.layout.firsts[numbers[slug]]
+                found += [
+                    (first + index) * 8 + OBSERVATION
+                    for index in indices
+                    if first + index < self.layout.count
+                ]
+        found += [self.layout.firsts[n] * 8 for n, goal in enumerate(self._goals) if term in goal]
+        return sorted(found)
+
+    def lengths(self, _field: int) -> array[int]:
+        """Unknown: all alike."""
+        return array("H", [1]) * self.layout.count
+
+
+def open_index(workspace: Workspace) -> tuple[Index | Scan, str]:
+    """What can be searched, and "" or why it is not the index."""
+    path = os.path.join(workspace.haystack, "index.sqlite")
+    try:
+        return Index(path), ""
+    except NoIndexError as error:
+        return Scan(workspace), error.text
+
+
+def _open(path: str) -> sqlite3.Connection:
+    if not os.path.isfile(path):
+        raise NoIndexError("the haystack has no index.sqlite")
+    try:
+        import sqlite3
+    except ImportError:
+        raise NoIndexError("this Python has no sqlite3") from None
+    name = "".join(
+        letter if letter.isalnum() or letter in "/._-" else _percent(letter)
+        for letter in os.path.abspath(path)
+    )
+    try:
+        return sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True)
+    except sqlite3.Error as error:
+        raise NoIndexError(f"{path} cannot be opened ({error})") from None
+
+
+def _percent(letter: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in os.fsencode(letter))
+
+
+def _quoted(term: str) -> str:
+    return '"' + term.replace('"', '""') + '"'

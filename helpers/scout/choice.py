@@ -1,0 +1,72 @@
+"""Which states to hand in: how many the question is worth, how they end and join to spans."""
+
+from __future__ import annotations
+
+from ..memory.evidence import Span
+from ..memory.shortlist import Candidate, Task, diverse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..memory.index import Layout
+    from ..memory.ranking import Ranking
+
+SMALL_BUDGET = 8  # states; a smaller one is used up
+SHARE = 0.7  # of the budget for a question about one fact
+SHARE_COMPARING = 0.8  # for one that compares runs or steps
+WORTH = 0.75  # of the best score: what a state needs to be handed in
+ENDS = 2  # best trajectories whose last state is handed in as well: it shows how they came out
+
+
+class Choice:
+    """What is handed in: `picked` best first, `ends` (last states, by haystack-wide number), the spans."""
+
+    def __init__(self, picked: list[Candidate], ends: list[int], layout: Layout) -> None:
+        self.picked = picked
+        self.ends = ends
+        self.spans = _spans([one.state for one in picked] + ends, layout)
+
+
+def choose(task: Task, ranking: Ranking, budget: int) -> Choice:
+    """The states to hand in, at most `budget`."""
+    layout = ranking.layout
+    count = _worth(task, budget)
+    candidates = task.best(ranking)
+    if not candidates:
+        return Choice([], [], layout)
+    least = candidates[0].score * (WORTH if budget > SMALL_BUDGET else 0)
+    picked = diverse([one for one in candidates if one.score >= least], count)
+    ends = _ends(picked, layout) if budget > SMALL_BUDGET else []
+    return Choice(picked[: count - len(ends)], ends, layout)
+
+
+def _worth(task: Task, budget: int) -> int:
+    """How many states the question is worth."""
+    if budget <= SMALL_BUDGET:
+        return budget
+    return round(budget * (SHARE_COMPARING if task.question.runs > 1 else SHARE))
+
+
+def _ends(picked: list[Candidate], layout: Layout) -> list[int]:
+    """The last states of the best trajectories, as far as they are not picked."""
+    best = list(dict.fromkeys(one.trajectory for one in picked))[:ENDS]
+    states = {one.state for one in picked}
+    return [end for end in (layout.span(trajectory)[-1] for trajectory in best) if end not in states]
+
+
+def _spans(states: list[int], layout: Layout) -> list[Span]:
+    """Neighbouring states joined, each span in the place of its best state."""
+    chosen = set(states)
+    spans: list[Span] = []
+    done: set[int] = set()
+    for state in states:
+        if state in done:
+            continue
+        start = end = state
+        while start - 1 in chosen and layout.owner[start - 1] == layout.owner[state]:
+            start -= 1
+        while end + 1 in chosen and layout.owner[end + 1] == layout.owner[state]:
+            end += 1
+        done.update(range(start, end + 1))
+        slug, first = layout.place(start)
+        spans.append(Span(slug, first, first + end - start))
+    return spans
