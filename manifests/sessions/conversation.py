@@ -168,6 +168,6 @@ def _moment(time: object) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(time)
-    except ValueError:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         return None
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

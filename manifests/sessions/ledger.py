@@ -16,7 +16,7 @@ from ..files import replace_file
 from ..receipts import Signature, boot_id
 from .finding import shown
 
-_NEVER = Signature(-1, -1, -1)
+NEVER = Signature(-1, -1, -1)  # of no file
 _VERSION = 1  # of what importing makes of a file; after a change all are read again
 
 
@@ -83,7 +83,7 @@ class Ledger:
         """Let files be read again, also by the next import should this one be cut off."""
         for key in keys:
             if record := self.records.get(key):
-                record.signature = _NEVER
+                record.signature = NEVER
 
     def save(self) -> None:
         """Write the records."""

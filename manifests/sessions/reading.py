@@ -22,8 +22,15 @@ class SessionLine:
 def session_lines(file: BinaryIO) -> Iterator[SessionLine]:
     """The lines of `file`. A last one that is still being written is left out."""
     number = 0
-    while line := file.readline(MAX_LINE + 1):
+    while True:
         number += 1
+        try:
+            line = file.readline(MAX_LINE + 1)
+        except OSError as error:  # of the disk, so nothing after it can be read either
+            yield SessionLine(number, {}, f"cannot be read ({error.strerror})")
+            return
+        if not line:
+            return
         ended = line.endswith(b"\n")
         if len(line) > MAX_LINE and not ended:
             _skip_line(file)

@@ -4,19 +4,21 @@ import os
 import stat
 import tempfile
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..receipts import Signature
-from .finding import shown
+from .blocks import kind_of
 from .formats import FORMATS, SessionFormat
-from .ledger import FileRecord, new_record
+from .ledger import NEVER, FileRecord, new_record
 from .pictures import Pictures
-from .reading import session_lines
+from .reading import SessionLine, session_lines
 from .recording import Recording
 from .texts import Scrubber
 
+_NAMED_LINES = 20  # broken lines of a file that warnings name
 _NAMED_KINDS = 5  # unknown kinds of lines that a warning names
+_LONGEST_KIND = 40  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,32 +46,23 @@ def read_session(file: Path, form: SessionFormat, pictures: Pictures) -> Session
     except FileNotFoundError:
         return None
     except OSError as error:
-        record = new_record(file, Signature(0, 0, 0))
-        record.foreign = True
-        record.warnings.append(f"{shown(file)}: {error.strerror}; give yourself read permission")
-        return SessionFile(record, [], frozenset())
+        unread = new_record(file, NEVER)
+        return _no_session(unread, f"{unread.path}: {error.strerror}; give yourself read permission")
     with os.fdopen(fd, "rb") as opened:
         record = new_record(file, Signature.of(os.fstat(fd)))
         reader = form.reader(file, pictures)
-        known, other = False, ""
-        unknown: Counter[str] = Counter()
+        reading = _Reading()
         for line in session_lines(opened):
-            if line.problem:
-                record.skipped += 1
-                record.warnings.append(f"{record.path}:{line.number}: {line.problem}; the line was skipped")
-                continue
-            known = known or form.knows(line.record)
-            other = other or _other(line.record, form)
-            if not reader.take(line.record):
-                record.skipped += 1
-                unknown[str(line.record.get("type"))[:40]] += 1
-    if not known:
-        record.foreign = True
-        record.warnings = [_no_session(record.path, form, other)]
-        return SessionFile(record, [], frozenset())
-    if unknown:
-        kinds = ", ".join(f"{kind!r} {count}" for kind, count in unknown.most_common(_NAMED_KINDS))
-        record.warnings.append(f"{record.path}: lines of unknown kinds were skipped: {kinds}")
+            reading.note(line, form)
+            if not line.problem and not reader.take(line.record):
+                reading.unknown[kind_of(line.record)[:_LONGEST_KIND]] += 1
+    if not reading.known:
+        mend = f"use `runbook import {reading.other}`" if reading.other else "give a session file (*.jsonl)"
+        return _no_session(
+            record, f"{record.path}:1: no line of this file is of a {form.label} session; {mend}"
+        )
+    record.skipped = reading.broken + reading.unknown.total()
+    record.warnings = reading.warnings(record.path)
     scrubber = Scrubber()
     recordings = reader.recordings(scrubber)
     record.masked = scrubber.masked
@@ -83,11 +76,37 @@ def marks_of(file: Path, form: SessionFormat) -> frozenset[int]:
     return session.marks if session else frozenset()
 
 
-def _other(line: dict[str, object], form: SessionFormat) -> str:
-    """The name of another agent whose line this can be, "" where it is of none."""
-    return next((name for name, other in FORMATS.items() if other is not form and other.knows(line)), "")
+def _no_session(record: FileRecord, warning: str) -> SessionFile:
+    record.foreign = True
+    record.warnings = [warning]
+    return SessionFile(record, [], frozenset())
 
 
-def _no_session(path: str, form: SessionFormat, other: str) -> str:
-    mend = f"use `runbook import {other}`" if other else "give a session file (*.jsonl)"
-    return f"{path}:1: no line of this file is of a {form.label} session; {mend}"
+@dataclass(slots=True)
+class _Reading:
+    """What was met in a file so far: `known` once a line was of its format, `other` names another format."""
+
+    known: bool = False
+    other: str = ""
+    broken: int = 0
+    problems: list[str] = field(default_factory=list)
+    unknown: Counter[str] = field(default_factory=Counter)
+
+    def note(self, line: SessionLine, form: SessionFormat) -> None:
+        if line.problem:
+            self.broken += 1
+            if len(self.problems) < _NAMED_LINES:
+                self.problems.append(f":{line.number}: {line.problem}; the line was skipped")
+        elif not self.known:
+            self.known = form.knows(line.record)
+            others = (one.name for one in FORMATS.values() if one is not form and one.knows(line.record))
+            self.other = self.other or next(others, "")
+
+    def warnings(self, path: str) -> list[str]:
+        told = list(self.problems)
+        if self.broken > len(self.problems):
+            told.append(f": {self.broken - len(self.problems)} more lines were skipped")
+        if self.unknown:
+            kinds = ", ".join(f"{kind!r} {count}" for kind, count in self.unknown.most_common(_NAMED_KINDS))
+            told.append(f": lines of unknown kinds were skipped: {kinds}")
+        return [path + text for text in told]

@@ -284,6 +284,15 @@ def test_a_line_over_the_limit_is_skipped(home: Path, store: Store) -> None:
     assert report.warnings == [f"{file}:1: is longer than 64 MiB; the line was skipped"]
 
 
+def test_of_many_broken_lines_the_first_are_named(home: Path, store: Store) -> None:
+    file = home / "projects" / "-home-ada-shop" / f"{SESSION}.jsonl"
+    with file.open("a") as opened:
+        opened.write("broken\n" * 50)
+    report = again(home, store)
+    assert (report.sessions, report.skipped, len(report.warnings)) == (2, 50, 21)
+    assert report.warnings[-1] == f"{file}: 30 more lines were skipped"
+
+
 def test_two_imports_of_one_agents_sessions_do_not_run_at_once(home: Path, store: Store) -> None:
     lock = os.open(store.receipts / "sessions-claude-code.lock", os.O_RDWR | os.O_CREAT)
     fcntl.flock(lock, fcntl.LOCK_EX)
