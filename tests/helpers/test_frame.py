@@ -62,6 +62,7 @@ def lines_for(verb: str, slug: str) -> list[list[str]]:
         "match": [[slug, "row"], [slug, "million"], [slug, "."]],
         "grep": [["row"], ["million"], ["."], ["row", "--in", slug]],
         "where": [["row"]],
+        "candidates": [[]],
         "diff": [[slug, "0", "1"], [slug, "1", "2"]],
         "image": [[slug, "1"], [slug, "2"], [slug, "1", "--crop", "0,0,1,1"]],
         "contact": [[slug]],
