@@ -11,7 +11,6 @@ from tests.manifests.session_files import claude_session, codex_session
 
 Runbook = Callable[..., subprocess.CompletedProcess[str]]
 QUESTION = "how did we fix the flaky deploy?"
-AGENT = """sh -c 'slug=$(ls haystack/trajectories); ./memory submit --span "$slug:0-1" --note "a retry"'"""
 
 
 @pytest.fixture
@@ -61,8 +60,6 @@ def test_a_persons_own_history_can_be_asked(runbook: Runbook, tmp_path: Path, ag
     session = claude_session() if agent == "claude-code" else codex_session()
     session.write(tmp_path / "history")
     assert runbook("import", agent, "history", "--store", "store").returncode == 0
-    command = ("--agent", "command", "--agent-command", AGENT, "--allow-no-isolation")
-    asked = runbook("ask", QUESTION, "--store", "store", "--sandbox", "process", *command)
+    asked = runbook("ask", QUESTION, "--store", "store", "--sandbox", "process")
     assert asked.returncode == 0, asked.stderr
-    assert "a retry" in asked.stdout
     assert "2026-03-02-shop-5555abcd 0-1" in asked.stdout
