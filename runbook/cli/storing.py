@@ -50,8 +50,8 @@ def gc(
         return
     note = "; an import is running, so screenshots were left alone" if done.import_running else ""
     Console().print(
-        f"removed {len(done.views)} views, {done.images} screenshots, {done.superseded} outdated trajectories "
-        f"and {done.leftovers} leftovers, "
+        f"removed {len(done.views)} views, {done.images} screenshots, "
+        f"{done.superseded} outdated trajectories and {done.leftovers} leftovers, "
         f"{megabytes(done.freed_bytes)}{note}",
         highlight=False,
         soft_wrap=True,
