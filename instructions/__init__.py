@@ -25,6 +25,8 @@ class InstructionOptions:
     """How to work; without it only the task and what to hand in."""
     manifests: bool = True
     """The overview files of the haystack."""
+    summaries: bool = False
+    """The two long summaries of the haystack, which the overview files replace."""
     helper: bool = True
     """The `memory` command; without it plain files and the JSON to write."""
     candidates: bool = True

@@ -34,6 +34,7 @@ class RunConfig(BaseModel):
     """Distinct states the evidence may hold."""
     workflow: bool = True
     manifests: bool = True
+    summaries: bool = False
     helper: bool = True
     candidates: bool = True
     seed: int = 0

@@ -45,6 +45,7 @@ class ArmSettings:
     grace: float = 10.0
     workflow: bool = True
     manifests: bool = True
+    summaries: bool = False
     helper: bool = True
     candidates: bool = True
 
@@ -67,6 +68,7 @@ def assemble_memory(settings: ArmSettings, say: Callable[[str], None]) -> Iterat
             instruction=InstructionOptions(
                 workflow=settings.workflow,
                 manifests=settings.manifests,
+                summaries=settings.summaries,
                 helper=settings.helper,
                 budget=settings.budget,
                 seconds=int(settings.timeout),

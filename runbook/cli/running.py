@@ -157,7 +157,7 @@ def _perform(
             data=prepared.data,
             memory=memory,
             open_view=lambda question_id: haystacks.open(
-                slugs[one] for one in prepared.data.haystacks[question_id]
+                [slugs[one] for one in prepared.data.haystacks[question_id]], summaries=config.summaries
             ),
             reader=reader,
             judge=judge,

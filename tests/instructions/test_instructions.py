@@ -161,3 +161,8 @@ def test_digests_are_those_of_the_template_files() -> None:
 def test_a_missing_variable_is_an_error() -> None:
     with pytest.raises(jinja2.UndefinedError):
         instructions._render("judge_user.md.j2", question="q")
+
+
+def test_summaries_are_named_only_where_they_are_given() -> None:
+    assert "SUMMARY_FULL.md" in agent_instruction(InstructionOptions(summaries=True))
+    assert "SUMMARY" not in agent_instruction(InstructionOptions())
