@@ -1,22 +1,24 @@
 """Two (or more) processes that work on the lines of one file, and end with us, however we end."""
 
-import multiprocessing
-import signal
+import os
+import subprocess
+import sys
 import traceback
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess, parent_process
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
-from .allocator import keep_freed_memory
+from .allocator import prepare_for_bulk_work
 from .errors import DataError, StoreError
 from .files import explained
 from .line_worker import LineWorker, Result, Task
 from .store import Store
 
+_SERVE = "from manifests.crew import serve; serve()"
 _AHEAD = 4  # tasks a process has in hand, so that it never waits for the next one
 
 
@@ -41,18 +43,24 @@ class Alone:
 class Processes:
     """Does the tasks in `count` processes of its own, which end when this one does, also by kill -9.
 
-    The processes are spawned, so a script that imports must have its `if __name__ == "__main__"` guard.
+    They are plain children at the other end of a socket, not `multiprocessing` ones: those would run the
+    caller's main module again. A process group of their own keeps Ctrl-C from them; they leave when the
+    socket closes.
     """
 
     def __init__(self, path: Path, store: Path, data_root: Path, count: int) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._members: dict[Connection, BaseProcess] = {}
+        self._members: dict[Connection, subprocess.Popen[bytes]] = {}
         for _ in range(count):
-            ours, theirs = context.Pipe()
-            member = context.Process(target=_serve, args=(theirs, path, store, data_root), daemon=True)
-            member.start()
-            theirs.close()
-            self._members[ours] = member
+            ours, theirs = Pipe()
+            with theirs:
+                number = str(theirs.fileno())
+                self._members[ours] = subprocess.Popen(
+                    [sys.executable, "-c", _SERVE, number, path, store, data_root],
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                    process_group=0,
+                )
 
     def __enter__(self) -> "Processes":
         return self
@@ -64,11 +72,11 @@ class Processes:
             connection.close()
         for member in self._members.values():
             # Finished members leave by themselves; after an error nobody waits for the line in hand.
-            member.join(timeout=10 if kind is None else 1)
-            if member.is_alive():
+            try:
+                member.wait(timeout=10 if kind is None else 1)
+            except subprocess.TimeoutExpired:
                 member.kill()
-                member.join()
-            member.close()
+                member.wait()
 
     def do(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Result]]:
         todo = iter(tasks)
@@ -95,37 +103,40 @@ class Processes:
     def _hand_out(self, connection: Connection, held: list[Task], todo: Iterator[Task]) -> None:
         task = next(todo, None)
         if task is not None:
-            connection.send(task)
+            try:
+                connection.send(task)
+            except BrokenPipeError:
+                raise _killed() from None
             held.append(task)
 
     def _receive(self, connection: Connection) -> Result | Exception:
         try:
             answer: Result | Exception = connection.recv()
-        except EOFError:
-            raise StoreError(
-                "a process of the import was killed (out of memory?); run the same import again"
-            ) from None
+        except (EOFError, ConnectionResetError):
+            raise _killed() from None
         return answer
 
 
-def _serve(connection: Connection, path: Path, store: Path, data_root: Path) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C, and closes the connection
-    keep_freed_memory()
-    parent = parent_process()
-    assert parent is not None
-    with Store.open(store).writer(data_root) as writer, closing(LineWorker(path, writer)) as worker:
-        while connection in wait([connection, parent.sentinel]):
-            try:
-                task = connection.recv()
-            except EOFError:
-                return
-            try:
-                connection.send(_answer(worker, task, store))
-            except BrokenPipeError:
-                return
+def _killed() -> StoreError:
+    return StoreError("a process of the import was killed (out of memory?); run the same import again")
 
 
-def _answer(worker: LineWorker, task: Task, store: Path) -> Result | Exception:
+def serve() -> None:
+    """The work of one member: `python -c ... <socket> <file> <store> <data root>`."""
+    prepare_for_bulk_work()
+    number, path, store, data_root = sys.argv[1:]
+    connection: Connection[Result | Exception, Task] = Connection(int(number))
+    with (
+        Store.open(Path(store)).writer(Path(data_root)) as writer,
+        closing(LineWorker(Path(path), writer)) as worker,
+        # Nobody hears us any more: the one who asked has gone.
+        suppress(EOFError, BrokenPipeError, ConnectionResetError),
+    ):
+        while True:
+            connection.send(_answer(worker, connection.recv(), store))
+
+
+def _answer(worker: LineWorker, task: Task, store: str) -> Result | Exception:
     try:
         return worker.do(task)
     except (DataError, StoreError) as error:

@@ -12,8 +12,8 @@ from pathlib import Path
 from .convention import shared_convention
 from .crew import Alone, Crew, Processes
 from .errors import DataError
-from .files import remove_tree, reporting
-from .incoming import abandoned
+from .files import reporting
+from .incoming import sweep
 from .line_worker import Import, LineWorker, Survey, Surveyed
 from .lines import find_lines
 from .model import Convention
@@ -118,16 +118,12 @@ class _Run:
         receipt.boot = boot_id()
 
     def _crew(self, stack: ExitStack, signature: Signature) -> Crew:
-        self._sweep()
-        stack.callback(self._sweep)  # after the crew has gone, however it went
+        sweep(self._store.incoming)
+        stack.callback(sweep, self._store.incoming)  # after the crew has gone, however it went
         writer = stack.enter_context(self._store.writer(self._root))
         if self._processes < 2 or signature.size < _SMALL:
             return Alone(stack.enter_context(closing(LineWorker(self._path, writer))))
         return stack.enter_context(Processes(self._path, self._store.root, self._root, self._processes))
-
-    def _sweep(self) -> None:
-        for path in abandoned(self._store.incoming):
-            remove_tree(path)
 
     def _survey(self, crew: Crew, receipt: Receipt) -> None:
         """Learn who is on which line, and what holds for recordings that do not tell their convention."""

@@ -2,22 +2,22 @@
 
 import fcntl
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
-from .files import FOLDER_MODE, remove_tree, try_lock
+from .files import FILE_MODE, FOLDER_MODE, remove_tree, try_lock
 
-_LOCK = "lock"
-_EVERYBODY = ".lock"  # held shared by all who build, alone by who removes what only seems unused
+_LOCK = ".lock"
+_EVERYBODY = "everybody.lock"  # held shared by all who build, alone by who removes what only seems unused
 
 
 class Incoming:
-    """A folder `<incoming>/<token>/`, ours while its lock file is held; removed on exit.
+    """A folder `<incoming>/<token>/`, ours while `<token>.lock` is held; removed on exit.
 
-    A process that is killed leaves its folder; its lock is then free, so anybody may remove it.
+    The lock is taken before the folder is made. So a folder whose lock is free, or not there, is one that a
+    killed process left, and anybody may remove it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -26,18 +26,17 @@ class Incoming:
 
     def __enter__(self) -> "Incoming":
         self._folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
-        self._shared = os.open(self._folder / _EVERYBODY, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._shared = _open(self._folder / _EVERYBODY)
         fcntl.flock(self._shared, fcntl.LOCK_SH)
-        self._own = self._folder / f"{os.getpid()}-{os.urandom(6).hex()}"
+        self._own, self._lock = self._locked()
         self._own.mkdir(mode=FOLDER_MODE)
-        self._lock = os.open(self._own / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         remove_tree(self._own)
+        _lock_path(self._own).unlink(missing_ok=True)
         os.close(self._lock)
         os.close(self._shared)
 
@@ -46,6 +45,15 @@ class Incoming:
         self._count += 1
         return self._own / str(self._count)
 
+    def _locked(self) -> tuple[Path, int]:
+        while True:
+            own = self._folder / f"{os.getpid()}-{os.urandom(6).hex()}"
+            lock = _open(_lock_path(own))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if _lock_path(own).exists():  # else somebody took it for abandoned before we had it
+                return own, lock
+            os.close(lock)
+
 
 @contextmanager
 def nobody_builds(folder: Path) -> Iterator[bool]:
@@ -53,7 +61,7 @@ def nobody_builds(folder: Path) -> Iterator[bool]:
     if not folder.is_dir():
         yield True
         return
-    fd = os.open(folder / _EVERYBODY, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    fd = _open(folder / _EVERYBODY)
     try:
         yield try_lock(fd, exclusive=True)
     finally:
@@ -64,25 +72,48 @@ def abandoned(folder: Path) -> list[Path]:
     """The folders that killed processes left in `<incoming>`."""
     if not folder.is_dir():
         return []
-    return [path for path in sorted(folder.iterdir()) if path.is_dir() and not _in_use(path)]
+    return [path for path in sorted(folder.iterdir()) if path.is_dir() and _is_free(path)]
 
 
-def _in_use(path: Path) -> bool:
+def sweep(folder: Path) -> list[Path]:
+    """Remove what killed processes left in `<incoming>`; the folders removed."""
+    left = abandoned(folder)
+    for path in left:
+        remove_tree(path)
+    for lock in folder.glob(f"*{_LOCK}"):
+        if lock.name != _EVERYBODY:
+            _remove_free_lock(lock)
+    return left
+
+
+def _is_free(path: Path) -> bool:
     try:
-        fd = os.open(path / _LOCK, os.O_RDWR | os.O_CLOEXEC)
+        fd = os.open(_lock_path(path), os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
-        # Being made just now, or cut off while being made or removed.
-        return _young(path)
-    except OSError:
         return True
+    except OSError:
+        return False
     try:
-        return not try_lock(fd, exclusive=True)
+        return try_lock(fd, exclusive=True)
     finally:
         os.close(fd)
 
 
-def _young(path: Path) -> bool:
+def _remove_free_lock(path: Path) -> None:
     try:
-        return time.time() - path.stat().st_mtime < 60
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except OSError:
-        return True
+        return
+    try:
+        if try_lock(fd, exclusive=True):
+            path.unlink(missing_ok=True)
+    finally:
+        os.close(fd)
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+
+
+def _lock_path(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}{_LOCK}")

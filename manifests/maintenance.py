@@ -4,8 +4,8 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .files import remove_tree, reporting
-from .incoming import abandoned, nobody_builds
+from .files import reporting
+from .incoming import abandoned, nobody_builds, sweep
 from .store import Store
 from .verification import Damage, repair, verify
 from .views import Views
@@ -60,10 +60,8 @@ def collect_garbage(store: Store, views: Views, *, cap_bytes: int | None = None)
     """
     done = Garbage()
     with reporting(f"cannot clean the store {store.root}"):
-        for path in _leftovers(store, views):
-            done.leftovers += 1
-            done.freed_bytes += _tree_bytes(path)
-            remove_tree(path)
+        done.freed_bytes += sum(_tree_bytes(path) for path in _leftovers(store, views))
+        done.leftovers = len(sweep(store.incoming)) + len(sweep(views.incoming))
         _remove_unseen(store, done)
         sizes = {name: views.size(name) for name in views.names()}
         done.views = views.trim(cap_bytes)

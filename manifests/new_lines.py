@@ -7,7 +7,7 @@ from operator import itemgetter
 STATE_MARK = "\x1e"  # cannot occur in sanitised text
 
 # A line break, the indent after it, and the element id of the node, such as [12] or [a324].
-_BREAK = re.compile(r"\n[ \t]*+(?:\[[A-Za-z]{0,3}+\d++\][ \t]*+)?")
+_BREAK = re.compile(r"\n[ \t]*+(?:\[[A-Za-z]{0,3}+[0-9]++\][ \t]*+)?")
 _BLANK = frozenset(" \t")
 _BLOCK = 512  # characters
 _last_character = itemgetter(-1)

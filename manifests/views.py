@@ -19,7 +19,7 @@ import orjson
 from .entry import Entry
 from .errors import StoreError
 from .files import FILE_MODE, FOLDER_MODE, remove_tree, reporting, try_lock
-from .incoming import Incoming
+from .incoming import Incoming, sweep
 from .store import Store
 from .view_building import build_view
 
@@ -105,8 +105,11 @@ class Views:
         """The bytes of disk that a view takes: its own files and copies, not what the store has anyway."""
         record = _read_record(self._lock_path(name))
         tree = record.get("tree", 0)
-        with os.scandir(self.root / name) as found:
-            own = sum(one.stat(follow_symlinks=False).st_size for one in found if one.is_file())
+        try:
+            with os.scandir(self.root / name) as found:
+                own = sum(one.stat(follow_symlinks=False).st_size for one in found if one.is_file())
+        except FileNotFoundError:  # removed just now
+            return 0
         return own + (tree if isinstance(tree, int) else 0)
 
     def remove(self, name: str) -> bool:
@@ -155,6 +158,7 @@ class Views:
                 os.close(lock)
 
     def _build(self, name: str, entries: list[Entry], lock: int, *, summaries: bool) -> None:
+        sweep(self.incoming)
         with Incoming(self.incoming) as incoming:
             if (self.root / name).exists():
                 (self.root / name).rename(incoming.new_path())

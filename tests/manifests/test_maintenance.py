@@ -45,11 +45,12 @@ def test_disk_use_counts_everything_once(store: Store) -> None:
 def test_what_killed_processes_left_goes_and_what_is_in_use_stays(store: Store) -> None:
     entry = add(store)
     views = Views(store)
-    put(store.incoming / "123-abc" / "lock", b"")
+    put(store.incoming / "123-abc.lock", b"")
+    put(store.incoming / "456-def" / "1" / "half.txt", b"half")
     put(store.incoming / "123-abc" / "1" / "half.txt", b"half")
     with store.writer(store.root.parent / "data"), views.acquire([entry.slug]) as view:
         done = collect_garbage(store, views, cap_bytes=0)
-        assert (done.leftovers, done.views, done.import_running) == (1, [], True)
+        assert (done.leftovers, done.views, done.import_running) == (2, [], True)
         assert len(list(store.incoming.glob("*/"))) == 1
         assert view.path.is_dir()
     assert not list(store.incoming.glob("*/"))
