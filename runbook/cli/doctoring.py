@@ -7,18 +7,30 @@ import typer
 from rich.console import Console
 
 from runbook.cli.failures import FAILURE
-from runbook.cli.options import AsJson, BaseImage
+from runbook.cli.options import AsJson, BaseImage, JudgeModel, JudgeUrl, ReaderModel, ReaderUrl
 from runbook.cli.tables import print_json
 
 if TYPE_CHECKING:
     from sandbox.doctor import Check
 
 
-def doctor(base_image: BaseImage = None, as_json: AsJson = False) -> None:
-    """Check engine, image, disk, bubblewrap and leftovers; each failure comes with its mend."""
+def doctor(
+    base_image: BaseImage = None,
+    reader: ReaderUrl = None,
+    reader_model: ReaderModel = None,
+    judge: JudgeUrl = None,
+    judge_model: JudgeModel = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check engine, image, disk, bubblewrap, leftovers and endpoints; each failure comes with its mend."""
+    from runbook.cli.endpoints import endpoint
     from runbook.cli.examining import examine
 
-    checks, usable = examine(base_image)
+    endpoints = {
+        "reader": endpoint("reader", reader, reader_model),
+        "judge": endpoint("judge", judge, judge_model),
+    }
+    checks, usable = examine(base_image, endpoints)
     if as_json:
         print_json({"usable": usable, "checks": [asdict(check) for check in checks]})
     else:
@@ -33,5 +45,5 @@ def _print(console: Console, checks: "list[Check]", *, usable: bool) -> None:
         console.print(f"{mark} {check.name}: {check.detail}", markup=False, highlight=False, soft_wrap=True)
         if not check.ok and check.mend:
             console.print(f"     mend: {check.mend}", markup=False, highlight=False, soft_wrap=True)
-    verdict = "a sandbox works here" if usable else "no sandbox works here"
+    verdict = "ready" if usable else "not ready: no sandbox works here, or a model does not answer"
     console.print(f"{verdict}; scout can also run with --sandbox process", highlight=False)

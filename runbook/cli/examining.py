@@ -1,16 +1,47 @@
 """What `runbook doctor` looks at."""
 
+from collections.abc import Mapping
+from contextlib import closing
+
+from evals.endpoint import Endpoint
+from evals.endpoint_config import EndpointConfig, Sampling
+from evals.endpoint_errors import EndpointError
 from runbook.cli.assembly import helper_folders
 from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.doctor import Check, docker_checks
 from sandbox.protocol import Capability, SandboxError
 
+TINY_TOKENS = 64
 
-def examine(base_image: str | None) -> tuple[list[Check], bool]:
-    """All checks, and whether some sandbox works."""
+
+def examine(
+    base_image: str | None, endpoints: Mapping[str, EndpointConfig | None]
+) -> tuple[list[Check], bool]:
+    """All checks, and whether some sandbox works and every endpoint answers."""
     docker = docker_checks(helper_folders(), base_image)
     bubblewrap = _bubblewrap()
-    return [*docker, bubblewrap], all(check.ok for check in docker) or bubblewrap.ok
+    models = [_endpoint(role, config) for role, config in endpoints.items() if config is not None]
+    usable = all(check.ok for check in docker) or bubblewrap.ok
+    return [*docker, bubblewrap, *models], usable and all(check.ok for check in models)
+
+
+def _endpoint(role: str, config: EndpointConfig) -> Check:
+    """One tiny real request, with the sampling parameters of a run, so that a refused one shows here."""
+    sampling = config.sampling or Sampling()
+    tiny = config.model_copy(
+        update={
+            "sampling": sampling.model_copy(update={"max_output_tokens": TINY_TOKENS}),
+            "timeout_seconds": 60.0,
+            "retry_seconds": 20.0,
+        }
+    )
+    try:
+        with closing(Endpoint(tiny)) as endpoint:
+            done = endpoint.complete([{"role": "user", "content": "Reply with the word ready."}])
+    except EndpointError as error:
+        mend = "check the address, the model's name and the key; drop parameters that the provider refuses"
+        return Check(role, ok=False, detail=str(error), mend=mend)
+    return Check(role, ok=True, detail=f"{done.reply.model or config.model} answers in {done.seconds:.1f} s")
 
 
 def _bubblewrap() -> Check:
