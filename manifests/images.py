@@ -92,7 +92,7 @@ class ImageStore:
             with open(source, "rb", closefd=False) as file:
                 data = file.read(MAX_BYTES + 1)
             digest = hashlib.sha256(data).hexdigest()
-            known = self._stored(digest)
+            known = self._stored(digest, len(data))
             if known:
                 return known
             try:
@@ -109,17 +109,24 @@ class ImageStore:
         finally:
             os.close(source)
 
-    def _stored(self, digest: str) -> Image | None:
+    def _stored(self, digest: str, size: int) -> Image | None:
+        """The picture where it is there already, and whole: a power cut can leave files shorter."""
         for extension in _EXTENSIONS.values():
-            if (self._folder / f"{digest}.{extension}").exists():
-                return Image(digest, extension, self._stored_small(digest))
+            path = self._folder / f"{digest}.{extension}"
+            if path.exists() and path.stat().st_size == size:
+                try:
+                    return Image(digest, extension, self._stored_small(digest))
+                except NotAnImageError:
+                    return None
         return None
 
     def _stored_small(self, digest: str) -> Small | None:
         for extension in _EXTENSIONS.values():
             path = self._folder / f"{digest}.agent.{extension}"
             if path.exists():
-                return Small(hashlib.sha256(path.read_bytes()).hexdigest(), extension)
+                data = path.read_bytes()
+                verified(data)
+                return Small(hashlib.sha256(data).hexdigest(), extension)
         return None
 
     def _put(self, name: str, data: bytes, source: int | None) -> None:

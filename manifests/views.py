@@ -138,20 +138,20 @@ class Views:
         while True:
             lock = self._open_lock(name)
             if lock is None:
-                if self._complete(name):
+                if self._complete(name, entries):
                     return None, built
                 raise StoreError(f"{self.root} cannot be written; choose another folder for the views")
             fcntl.flock(lock, fcntl.LOCK_SH)
             if not self._still(lock, name):
                 os.close(lock)
                 continue
-            if self._complete(name):
+            if self._complete(name, entries):
                 os.utime(lock)
                 return lock, built
             # Locks cannot be raised in one step: whoever comes first builds, the others look again.
             fcntl.flock(lock, fcntl.LOCK_EX)
             try:
-                if self._still(lock, name) and not self._complete(name):
+                if self._still(lock, name) and not self._complete(name, entries):
                     self._build(name, entries, lock, summaries=summaries)
                     built = True
             finally:
@@ -169,14 +169,15 @@ class Views:
             os.pwrite(lock, record, 0)
             temporary.rename(self.root / name)
 
-    def _complete(self, name: str) -> bool:
-        """Whether the view is there, in our format, with files as long as they were written."""
+    def _complete(self, name: str, entries: list[Entry]) -> bool:
+        """Whether the view is there, in our format, as written, and shows the store's present files."""
         record = _read_record(self._lock_path(name))
         sizes = record.get("sizes")
         if record.get("format") != _FORMAT or not isinstance(sizes, dict):
             return False
         try:
-            return all((self.root / name / file).stat().st_size == size for file, size in sizes.items())
+            whole = all((self.root / name / file).stat().st_size == size for file, size in sizes.items())
+            return whole and not any(_replaced(self.root / name, entry) for entry in entries)
         except OSError:
             return False
 
@@ -210,6 +211,13 @@ class Views:
 def view_digest(entries: Iterable[Entry]) -> str:
     """The digest (hex) of a set of trajectories: sha256 over their sorted digests, one a line."""
     return hashlib.sha256("\n".join(sorted(entry.digest for entry in entries)).encode()).hexdigest()
+
+
+def _replaced(view: Path, entry: Entry) -> bool:
+    """Whether the trajectory was damaged and written anew since the view was made."""
+    shown = (view / "trajectories" / entry.slug / "about.txt").stat()
+    present = (entry.path / "about.txt").stat()
+    return shown.st_dev == present.st_dev and shown.st_ino != present.st_ino
 
 
 def _is_name(name: str) -> bool:

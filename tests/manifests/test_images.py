@@ -50,6 +50,17 @@ def test_the_same_picture_is_kept_once_whoever_adds_it(images: ImageStore, tmp_p
     assert not list(tmp_path.glob("new-*"))
 
 
+@pytest.mark.parametrize("which", ["name", "agent_name"])
+def test_what_a_power_cut_shortened_is_written_anew(images: ImageStore, tmp_path: Path, which: str) -> None:
+    path = put(tmp_path / "a.png", picture(2000, 10))
+    image = add(images, path)
+    kept = tmp_path / "images" / getattr(image, which)
+    whole = kept.read_bytes()
+    os.truncate(kept, 30)
+    assert add(another(tmp_path), path) == image
+    assert kept.read_bytes() == whole
+
+
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF"])
 def test_a_large_picture_has_a_small_copy_for_agents(images: ImageStore, tmp_path: Path, kind: str) -> None:
     path = put(tmp_path / "large", picture(400, 3136, kind))

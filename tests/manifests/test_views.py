@@ -171,6 +171,19 @@ def test_what_is_lost_of_a_view_is_made_again(store: Store, entries: list[Entry]
         assert tree(again.path) == whole
 
 
+def test_a_trajectory_written_anew_is_shown_anew(store: Store, entries: list[Entry]) -> None:
+    views = Views(store)
+    views.acquire(slugs(entries)).close()
+    os.truncate(entries[0].state_path(0), 0)
+    shown = State(0, 0, "http://a.example/", "click('1')", "Look\tat it", "[1] link 'Page 0'", "0.png")
+    last = State(1, 1, "http://a.example/1", "", "", "done", None)
+    goal = "Do the thing number 0\nquickly"
+    again = Trajectory("t0", "web", goal, "http://a.example/", "success", [shown, last])
+    assert store.add(again, store.root.parent / "data") == entries[0]
+    with views.acquire(slugs(entries)) as view:
+        assert (view.path / "trajectories" / entries[0].slug / "0000.txt").samefile(entries[0].state_path(0))
+
+
 ACQUIRE = """
 import sys
 from pathlib import Path
