@@ -10,11 +10,11 @@ sides of the sandbox's wall use one rule, the Tokeniser; the composition root pa
 import fcntl
 import os
 import sqlite3
-from array import array
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from functools import partial
+from math import log2
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
@@ -40,13 +40,15 @@ _SCHEMA = """
     PRAGMA locking_mode = EXCLUSIVE;
     CREATE TABLE format (version INTEGER, tokens TEXT, states INTEGER);
     CREATE TABLE trajectories (number INTEGER PRIMARY KEY, slug TEXT, first INTEGER, convention TEXT);
-    CREATE TABLE lengths (field INTEGER PRIMARY KEY, counts BLOB);
+    CREATE TABLE lengths (field INTEGER PRIMARY KEY, levels BLOB);
+    CREATE TABLE common (term TEXT PRIMARY KEY, rows INTEGER) WITHOUT ROWID;
     CREATE VIRTUAL TABLE terms USING fts5(
         text, content = '', detail = none, columnsize = 0, tokenize = "ascii tokenchars '_.-/:@'");
     INSERT INTO terms (terms, rank) VALUES ('hashsize', 268435456), ('automerge', 0);
 """
 _MANY = 16  # trajectories to prepare; for fewer, starting processes costs more than it saves
-_LONGEST = 0xFFFF
+_LEVELS_PER_DOUBLING = 8
+_COMMON = 1000  # rows
 
 
 def build_index(view: View, tokeniser: Tokeniser, *, processes: int = 1) -> Path:
@@ -102,7 +104,7 @@ class _Lock:
 
 
 def _write(path: Path, entries: Sequence[Entry], tokeniser: Tokeniser, processes: int) -> None:
-    lengths = {field: array("H") for field in range(len(FIELDS))}
+    lengths = {field: bytearray() for field in range(len(FIELDS))}
     with closing(sqlite3.connect(path, isolation_level=None)) as base:
         base.executescript(_SCHEMA)
         base.execute("BEGIN")
@@ -113,18 +115,21 @@ def _write(path: Path, entries: Sequence[Entry], tokeniser: Tokeniser, processes
             base.executemany("INSERT INTO terms (rowid, text) VALUES (?, ?)", _rows(first, terms, lengths))
             first += entry.states
         base.execute("INSERT INTO terms (terms) VALUES ('optimize')")
+        # Counting the rows of a common term takes a search longer than all else.
+        base.execute("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, terms, row)")
+        base.execute("INSERT INTO common SELECT term, doc FROM temp.vocabulary WHERE doc >= ?", (_COMMON,))
         base.executemany(
-            "INSERT INTO lengths VALUES (?, ?)", [(f, counts.tobytes()) for f, counts in lengths.items()]
+            "INSERT INTO lengths VALUES (?, ?)", [(field, bytes(levels)) for field, levels in lengths.items()]
         )
         base.execute("INSERT INTO format VALUES (?, ?, ?)", (FORMAT, tokeniser.version, first))
         base.execute("COMMIT")
 
 
-def _rows(first: int, terms: TermList, lengths: dict[int, "array[int]"]) -> Iterator[tuple[int, str]]:
-    """The rows of one trajectory in ascending order; notes how many terms each has."""
+def _rows(first: int, terms: TermList, lengths: dict[int, bytearray]) -> Iterator[tuple[int, str]]:
+    """The rows of one trajectory in ascending order; notes the level of length of each."""
     for place, state in enumerate(terms.states, first):
         for field, text in enumerate((terms.goal if place == first else "", *state)):
-            lengths[field].append(min(_LONGEST, text.count(" ") + 1 if text else 0))
+            lengths[field].append(_level(text.count(" ") + 1 if text else 0))
             if text:
                 yield place * ROWS_PER_STATE + field, text
 
@@ -144,3 +149,8 @@ def _term_lists(
 
 def _prepare(entry: Entry, tokeniser: Tokeniser) -> None:
     term_list(entry, tokeniser)
+
+
+def _level(terms: int) -> int:
+    """A number of terms in one byte, fine for short texts and coarse for long ones."""
+    return min(255, round(_LEVELS_PER_DOUBLING * log2(1 + terms)))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from .arguments import FLAG, NUMBER, Arguments, Verb
-from .excerpts import excerpt
 from .failure import FOUND, NOTHING_FOUND
 from .haystack import Workspace
 from .page import Page, clip
-from .question import Question, spelling, words
+from .question import Question
 from .ranking import Ranking
 from .search import reasons
-from .shortlist import Candidate, Task, diverse
+from .shortlist import Candidate, diverse
+from .task import Task
+from .words import spelling, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ MOST = 40
 TEXT_BYTES = 8_000
 PARTS = 6  # parts of the question that get candidates of their own
 PER_PART = 2
+PART_POSTINGS = 12_000  # to look at per part
 WHOLE = 0.3  # how much the question's other words count beside those of a part
 _EXCERPT = 260
 
@@ -29,15 +31,14 @@ class Found:
     """A candidate with what is told about it."""
 
     def __init__(self, candidate: Candidate, ranking: Ranking, written: dict[str, str], row: Row) -> None:
-        best = excerpt(candidate.text, ranking.telling())
         self.record: dict[str, object] = {
             "trajectory_id": row.id,
             "slug": candidate.slug,
             "state": candidate.index,
             "score": round(candidate.score, 3),
-            "why": reasons(ranking.ranked(candidate.state), ranking, written),
-            "line": best.line if best else 1,
-            "excerpt": clip(best.text, _EXCERPT) if best else "",
+            "why": reasons(candidate.ranked, ranking, written),
+            "line": candidate.excerpt.line,
+            "excerpt": clip(candidate.excerpt.text, _EXCERPT),
             "command": f"memory state {candidate.slug} {candidate.index}",
         }
 
@@ -52,7 +53,7 @@ def candidates(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     parts = []
     seen = {(one.record["slug"], one.record["state"]) for one in best}
     for part in _parts(task.question, ranking) if task.index.exact else []:
-        own = _found(task, Ranking(task.index, _weights(task.question, part)), PER_PART, rows)
+        own = _found(task, Ranking(task.index, _weights(task.question, part), PART_POSTINGS), PER_PART, rows)
         new = [one for one in own if (one.record["slug"], one.record["state"]) not in seen]
         seen.update((one.record["slug"], one.record["state"]) for one in new)
         if new:

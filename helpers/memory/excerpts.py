@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from .page import around
+from .page import around, clip
 from .tokens import pieces
 
 WINDOW = 240  # characters in which terms count as standing together
@@ -14,35 +14,30 @@ _ENDS = frozenset(" \t\n'\"()[]{}<>|=;!?*+&%$#^~`\\")
 
 
 class Excerpt:
-    """A piece of a text: the number of its line (from 1), the piece itself, and the terms in it."""
+    """A piece of a text: the number of its line (from 1), the piece itself, and the weight of its terms."""
 
-    __slots__ = ("line", "terms", "text")
+    __slots__ = ("line", "text", "weight")
 
-    def __init__(self, line: int, text: str, terms: list[str]) -> None:
+    def __init__(self, line: int, text: str, weight: float) -> None:
         self.line = line
         self.text = text
-        self.terms = terms
+        self.weight = weight
 
 
-def excerpt(text: str, weights: dict[str, float], width: int = WINDOW) -> Excerpt | None:
-    """The piece of about `width` characters with the most weight of distinct terms; None without any term."""
-    hits = sorted(hit for term in weights for hit in _hits(text, text.lower(), term))
-    if not hits:
-        return None
-    start, end, terms = _densest(hits, weights, width)
+def excerpt(text: str, weights: dict[str, float], width: int = WINDOW) -> Excerpt:
+    """The piece of about `width` characters with most weight of distinct terms; without any, the start."""
+    lower = text.lower()
+    hits = sorted(hit for term in weights for hit in _hits(text, lower, term))
+    start, end, weight = _densest(hits, weights, width)
     line_start = text.rfind("\n", 0, start) + 1
-    line_end = text.find("\n", start)
-    line_end = len(text) if line_end < 0 else line_end
+    line_end = _line_end(text, start)
     number = text.count("\n", 0, line_start) + 1
     if end <= line_end:
-        return Excerpt(
-            number,
-            around(text[line_start:line_end], start - line_start, end - line_start, width).strip(),
-            terms,
-        )
-    last = text.find("\n", end)
-    lines = text[line_start : len(text) if last < 0 else last].split("\n")
-    return Excerpt(number, " ⏎ ".join(line.strip() for line in lines if line.strip())[: 2 * width], terms)
+        piece = around(text[line_start:line_end], start - line_start, end - line_start, width).strip()
+    else:
+        lines = text[line_start : _line_end(text, end)].split("\n")
+        piece = clip(" ⏎ ".join(line.strip() for line in lines if line.strip()), 2 * width)
+    return Excerpt(number, piece, weight)
 
 
 def has_phrase(text: str, phrase: str) -> bool:
@@ -73,14 +68,18 @@ def _hits(text: str, lower: str, term: str) -> list[tuple[int, int, str]]:
 
 def _densest(
     hits: list[tuple[int, int, str]], weights: dict[str, float], width: int
-) -> tuple[int, int, list[str]]:
-    """The stretch of at most `width` characters (at least a chunk) with most weight; the first of equals."""
+) -> tuple[int, int, float]:
+    """Start, end and weight of the stretch of at most `width` characters, or one chunk, with most weight."""
     ends = [hit[1] for hit in hits]
-    best = (0.0, 0, 0)
+    best = (0, 0, 0.0)
     for first, (start, _, _) in enumerate(hits):
         last = max(first + 1, bisect_right(ends, start + width))
-        worth = sum(weights[term] for term in {hit[2] for hit in hits[first:last]})
-        if worth > best[0] + 1e-9:
-            best = (worth, first, last)
-    chosen = hits[best[1] : best[2]]
-    return chosen[0][0], max(hit[1] for hit in chosen), list(dict.fromkeys(hit[2] for hit in chosen))
+        weight = sum(weights[term] for term in {hit[2] for hit in hits[first:last]})
+        if weight > best[2] + 1e-9:
+            best = (start, max(ends[first:last]), weight)
+    return best
+
+
+def _line_end(text: str, place: int) -> int:
+    found = text.find("\n", place)
+    return len(text) if found < 0 else found

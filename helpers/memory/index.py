@@ -20,16 +20,19 @@ if TYPE_CHECKING:
     from .haystack import Workspace
 
     class Searchable(Protocol):
-        """What can be ranked. `postings` ascend; `lengths` counts each state's distinct terms of a field."""
+        """What can be ranked: where terms stand, how often, and how long each state's fields are (levels)."""
 
         layout: Layout
 
         def postings(self, term: str, /) -> list[int]: ...
-        def lengths(self, field: int, /) -> array[int]: ...
+        def frequency(self, term: str, /) -> int: ...
+        def lengths(self, field: int, /) -> bytes: ...
 
 
 FORMAT = 1
+LEVELS_PER_DOUBLING = 8  # of a length n the index holds round(8 * log2(1 + n)), at most 255
 FIELDS = ("goal", "url", "title", "action", "thought", "observation")
+SCANNED_TERMS = 4  # without an index every term costs a reading of the whole haystack
 GOAL, URL, TITLE, ACTION, THOUGHT, OBSERVATION = range(6)
 
 
@@ -44,11 +47,14 @@ class Layout:
         self.slugs = slugs
         self.firsts = firsts
         self.count = count
-        self.source = source  # by trajectory: whether an action was taken after observing its state
-        self.owner = array("i", bytes(4 * count))
+        self.owner = array("i", bytes(4 * count))  # the trajectory of each state
+        leads = bytearray(count)  # whether a state's action and thought led to the next one
         for trajectory, first in enumerate(firsts):
             end = firsts[trajectory + 1] if trajectory + 1 < len(firsts) else count
             self.owner[first:end] = array("i", [trajectory]) * (end - first)
+            if source[trajectory] and end > first:
+                leads[first : end - 1] = b"\1" * (end - first - 1)
+        self.leads = bytes(leads)
 
     def place(self, state: int) -> tuple[str, int]:
         """The slug and the number within the trajectory."""
@@ -78,6 +84,7 @@ class Index:
 
     def __init__(self, path: str) -> None:
         self._base = _open(path)
+        self._postings: dict[str, list[int]] = {}
         rows = self._read(path)
         self.layout = Layout(
             [row[0] for row in rows],
@@ -88,18 +95,24 @@ class Index:
 
     def postings(self, term: str) -> list[int]:
         """Where the term stands: `state * 8 + field`, ascending."""
-        return [
-            row[0]
-            for row in self._base.execute("SELECT rowid FROM terms WHERE terms MATCH ?", (_quoted(term),))
-        ]
+        found = self._postings.get(term)
+        if found is None:
+            found = self._postings[term] = [row[0] for row in self._match("rowid", term)]
+        return found
 
-    def lengths(self, field: int) -> array[int]:
-        """How many distinct terms each state has in a field."""
-        counts = array("H")
-        counts.frombytes(
-            self._base.execute("SELECT counts FROM lengths WHERE field = ?", (field,)).fetchone()[0]
-        )
-        return counts
+    def frequency(self, term: str) -> int:
+        """How many postings the term has."""
+        known = self._base.execute("SELECT rows FROM common WHERE term = ?", (term,)).fetchone()
+        return int(known[0]) if known else len(self.postings(term))
+
+    def lengths(self, field: int) -> bytes:
+        """How many distinct terms each state has in a field, as levels (LEVELS_PER_DOUBLING)."""
+        rows = self._base.execute("SELECT levels FROM lengths WHERE field = ?", (field,))
+        levels: bytes = rows.fetchone()[0]
+        return levels
+
+    def _match(self, what: str, term: str) -> sqlite3.Cursor:
+        return self._base.execute(f"SELECT {what} FROM terms WHERE terms MATCH ?", (_quoted(term),))
 
     def _read(self, path: str) -> list[tuple[str, int, str]]:
         import sqlite3
@@ -140,12 +153,15 @@ class Scan:
         self.layout = Layout(
             [row.slug for row in rows], firsts, count, [row.convention != "destination" for row in rows]
         )
+        self._postings: dict[str, list[int]] = {}
         self._goals = [tokens.terms(row.goal + " " + row.start_url) for row in rows]
 
     def postings(self, term: str) -> list[int]:
         """Where the term stands; a hit in a state file counts as one in its observation."""
         from .scanning import Pattern, states
 
+        if term in self._postings:
+            return self._postings[term]
         found = []
         numbers = {slug: number for number, slug in enumerate(self.layout.slugs)}
         for slug, indices in states(self._workspace, Pattern(term, fixed=True, any_case=True)).items():
@@ -157,11 +173,24 @@ class Scan:
                     if first + index < self.layout.count
                 ]
         found += [self.layout.firsts[n] * 8 for n, goal in enumerate(self._goals) if term in goal]
-        return sorted(found)
+        self._postings[term] = sorted(found)
+        return self._postings[term]
 
-    def lengths(self, _field: int) -> array[int]:
+    def frequency(self, term: str) -> int:
+        """How many postings the term has."""
+        return len(self.postings(term))
+
+    def lengths(self, _field: int) -> bytes:
         """Unknown: all alike."""
-        return array("H", [1]) * self.layout.count
+        return bytes(self.layout.count)
+
+
+def affordable(index: Index | Scan, weights: dict[str, float]) -> dict[str, float]:
+    """The terms to look for: all, or without an index the few that say most."""
+    if index.exact:
+        return weights
+    order = sorted(weights.items(), key=lambda item: (-item[1], -len(item[0]), item[0]))
+    return dict(order[:SCANNED_TERMS])
 
 
 def open_index(workspace: Workspace) -> tuple[Index | Scan, str]:

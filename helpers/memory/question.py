@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .english import COMMON, FUNCTION
-from .tokens import TERM_LENGTH, pieces, places, stem
+from .words import LONGEST, MOST_TERMS, words
 
-LONGEST = 20_000  # characters of a question that are looked at
-MOST_TERMS = 120
-
-COMMON_WEIGHT = 0.3
-PART_WEIGHT = 0.35  # of a compound's parts, beside the whole
 FORM_WEIGHT = 0.25  # of words about the form of the answer
 
 _SENTENCE = re.compile(r"(?<=[.?!])[\"'”’)]*\s+(?=[A-Z\"'“‘(])|\n")
@@ -29,8 +23,6 @@ _RUNS = re.compile(
     r"first|second|third|compared?|differ\w*|versus|vs)\b",
     re.IGNORECASE,
 )
-_STEMS = frozenset(stem(word) for word in COMMON)
-_FUNCTION_STEMS = frozenset(stem(word) for word in FUNCTION if word not in COMMON)
 
 
 class Part:
@@ -50,9 +42,7 @@ class Question:
     def __init__(self, text: str) -> None:
         self.text = text[:LONGEST].replace("\0", " ")
         self.options = [match.group(3) for match in _OPTION.finditer(self.text)]
-        self.quotes = [
-            next(group for group in match.groups() if group) for match in _QUOTED.finditer(self.text)
-        ]
+        self.quotes = quotes(self.text)
         self.parts = _parts(self.text)
         self.weights = _weights(self.parts)
         self.negated = bool(_NEGATION.search(self.text))
@@ -72,45 +62,9 @@ class Question:
         return ", ".join(traits) or "one fact"
 
 
-def words(text: str) -> dict[str, float]:
-    """The terms of a text with weights: no function words, less for common words and parts of compounds."""
-    found: dict[str, float] = {}
-    for start, end, terms in places(text[:LONGEST]):
-        chunk = text[start:end]
-        for term, weight in _graded(chunk, terms):
-            if _says_something(term):
-                worth = weight * (COMMON_WEIGHT if term in _STEMS else 1.0)
-                found[term] = max(worth, found.get(term, 0.0))
-    return found
-
-
-def spelling(text: str) -> dict[str, str]:
-    """How the text wrote its words, by their term."""
-    written: dict[str, str] = {}
-    for start, end, terms in places(text[:LONGEST]):
-        if terms:
-            written.setdefault(terms[0], text[start:end].strip("._-/:@,"))
-    return written
-
-
-def _graded(chunk: str, terms: tuple[str, ...]) -> list[tuple[str, float]]:
-    """The terms of one chunk: a compound counts as itself, its parts less; `well-known` is two words."""
-    if len(terms) < 2:
-        return [(term, 1.0) for term in terms]
-    if "-" in chunk and chunk.replace("-", "").isalpha():
-        single = [term for part in chunk.split("-") for term in pieces(part)]
-        return [(term, 1.0) for term in single]
-    whole = terms[0]
-    mixed = any(letter.isdigit() or letter.isupper() for letter in chunk[1:])
-    if not mixed and not any(mark in whole for mark in "._-/:@"):
-        return [(term, 1.0) for term in terms]  # words joined by a comma, or characters in pairs
-    return [(whole, 1.0)] + [(term, PART_WEIGHT) for term in terms[1:]]
-
-
-def _says_something(term: str) -> bool:
-    if len(term) == 1:
-        return term.isdigit() or not term.isascii()
-    return term not in FUNCTION and term not in _FUNCTION_STEMS and len(term) <= TERM_LENGTH
+def quotes(text: str) -> list[str]:
+    """What stands in quotation marks."""
+    return [next(group for group in match.groups() if group) for match in _QUOTED.finditer(text)]
 
 
 def _parts(text: str) -> list[Part]:

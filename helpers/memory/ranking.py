@@ -12,12 +12,16 @@ score = trajectory + state, both sums over the terms:
 
 from __future__ import annotations
 
+from collections import Counter
+from heapq import nlargest
 from math import log, sqrt
 
-from .index import ACTION, GOAL, OBSERVATION, THOUGHT, TITLE, URL
+from .index import ACTION, GOAL, LEVELS_PER_DOUBLING, OBSERVATION, THOUGHT, TITLE, URL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from array import array
+
     from .index import Searchable
 
 TRAJECTORY = 2.0
@@ -31,6 +35,10 @@ OWN = {OBSERVATION: 1.0, THOUGHT: 0.8, ACTION: 0.5, TITLE: 0.6, URL: 0.4}
 LED_HERE = {ACTION: 0.6, THOUGHT: 0.3}
 LENGTH_MATTERS = {OBSERVATION: 0.7, THOUGHT: 0.3, ACTION: 0.3}
 SATURATION = 2.0
+
+# Where a state has a term, as bits: bit f for its own field f, and these for the step that led to it.
+_LED = {ACTION: 1 << 6, THOUGHT: 1 << 7}
+_OWN = sum(1 << field for field in OWN)
 
 
 class Ranked:
@@ -49,7 +57,7 @@ class Ranking:
 
     Args:
         weights: how much each term says, by term; terms that occur nowhere cost nothing.
-        most: postings to look at, rarest terms first; None looks at all.
+        most: postings to look at, rarest terms first; None looks at all. At least one term is looked at.
     """
 
     def __init__(self, index: Searchable, weights: dict[str, float], most: int | None = None) -> None:
@@ -57,155 +65,156 @@ class Ranking:
         self.scores: dict[int, float] = {}
         self.found: dict[str, int] = {}  # in how many states each term stands
         self.skipped: list[str] = []  # terms too common to be looked at
+        self._weights = weights
         self._masks: dict[str, dict[int, int]] = {}
         self._goals: dict[str, set[int]] = {}
-        self._weights = weights
-        self._lengths = _Lengths(index)
-        self._collect(index, weights, most)
-        self._score({term: weights[term] for term in self._masks})
+        self._worth = _Worth(index)
+        self._shares = [0.0] * len(self.layout.slugs)
+        total = sum(self._add(term, index.postings(term)) for term in self._within(index, most))
+        self._finish(total or 1.0)
 
     def best(self, most: int) -> list[Ranked]:
         """The best states, best first; ties in order of the haystack."""
-        order = sorted(self.scores, key=lambda state: (-self.scores[state], state))
-        return [self.ranked(state) for state in order[:most]]
+        return [
+            self.ranked(state) for state in nlargest(most, sorted(self.scores), key=self.scores.__getitem__)
+        ]
 
     def ranked(self, state: int) -> Ranked:
         """One of the states in `scores`."""
         return Ranked(state, self.scores[state], self.matched(state))
 
-    def telling(self) -> dict[str, float]:
-        """The terms that stand somewhere, rare ones with more weight: for choosing an excerpt."""
+    def telling(self, trajectory: int) -> dict[str, float]:
+        """How much each term tells about a state of this trajectory: its weight times its rarity."""
+        states = self.layout.count
         return {
-            term: self._weights[term] / (1 + found) ** 0.25 for term, found in self.found.items() if found
+            term: self._weights[term]
+            * _rarity(states, found)
+            * (EXPLAINED if self.in_goal(term, trajectory) else 1.0)
+            for term, found in self.found.items()
         }
 
     def matched(self, state: int) -> list[str]:
         """The terms that stand in this state, rarest first."""
-        terms = [term for term, masks in self._masks.items() if masks.get(state, 0)]
+        terms = [term for term, masks in self._masks.items() if masks.get(state, 0) & _OWN]
         return sorted(terms, key=lambda term: (self.found[term], term))
 
     def fields(self, term: str, state: int) -> int:
-        """A bit per field (`1 << field`) in which the state has the term."""
-        return self._masks.get(term, {}).get(state, 0)
+        """A bit per field (`1 << field`) in which the state itself has the term."""
+        return self._masks.get(term, {}).get(state, 0) & _OWN
 
     def in_goal(self, term: str, trajectory: int) -> bool:
         """Whether the trajectory's goal has the term."""
         return trajectory in self._goals.get(term, ())
 
-    def _collect(self, index: Searchable, weights: dict[str, float], most: int | None) -> None:
-        rows = {term: index.postings(term) for term in weights}
-        left = most if most is not None else sum(map(len, rows.values()))
-        owner = self.layout.owner
-        for term in sorted(rows, key=lambda term: (len(rows[term]), term)):
-            if len(rows[term]) > left and self._masks:
+    def _within(self, index: Searchable, most: int | None) -> list[str]:
+        """The terms to look at; notes the others."""
+        if most is None:
+            return list(self._weights)
+        counts = {term: index.frequency(term) for term in self._weights}
+        chosen: list[str] = []
+        for term in sorted(counts, key=lambda term: (counts[term], term)):
+            if counts[term] > most and any(counts[one] for one in chosen):
                 self.skipped.append(term)
-                continue
-            left -= len(rows[term])
-            masks: dict[int, int] = {}
-            goals = set()
-            for row in rows[term]:
-                field = row & 7
-                if field == GOAL:
-                    goals.add(owner[row >> 3])
-                else:
-                    masks[row >> 3] = masks.get(row >> 3, 0) | 1 << field
-            if masks or goals:
-                self._masks[term], self._goals[term], self.found[term] = masks, goals, len(masks)
+                self.found[term] = min(counts[term], self.layout.count)
+            else:
+                most -= counts[term]
+                chosen.append(term)
+        return chosen
 
-    def _score(self, weights: dict[str, float]) -> None:
-        layout = self.layout
-        states, trajectories = layout.count, len(layout.slugs)
-        shares = [0.0] * trajectories
-        scores = self.scores
-        total = 0.0
-        for term, weight in weights.items():
-            masks, goals = self._masks[term], self._goals[term]
-            counts: dict[int, int] = {}
-            for state in masks:
-                trajectory = layout.owner[state]
-                counts[trajectory] = counts.get(trajectory, 0) + 1
-            rarity = _rarity(states, len(masks))
-            total += weight * rarity
-            self._share(shares, weight, goals, counts)
-            factors = {
-                trajectory: weight
-                * (LOCAL_RARITY * _rarity(len(layout.span(trajectory)), count) + (1 - LOCAL_RARITY) * rarity)
-                * (EXPLAINED if trajectory in goals else 1.0)
-                for trajectory, count in counts.items()
-            }
-            for state, value in self._values(masks):
-                scores[state] = scores.get(state, 0.0) + value * factors[layout.owner[state]]
-        if not total:
-            return
-        for state in scores:
-            trajectory = layout.owner[state]
-            first = FIRST_STATE if state == layout.firsts[trajectory] else 0.0
-            scores[state] = (scores[state] + TRAJECTORY * shares[trajectory]) / total - first
-        self.shares = [share / total for share in shares]
+    def _add(self, term: str, rows: list[int]) -> float:
+        """Add what one term says; the most that it could say of a state."""
+        if not rows:
+            return 0.0
+        layout, weight = self.layout, self._weights[term]
+        masks, goals = _spread(rows, layout.owner, layout.leads)
+        own = {row >> 3 for row in rows if row & 7 != GOAL}
+        self._masks[term], self._goals[term], self.found[term] = masks, goals, len(own)
+        counts = Counter(map(layout.owner.__getitem__, own))
+        self._share(weight, goals, counts)
+        rarity = _rarity(layout.count, len(own))
+        factors = {}
+        for trajectory, count in counts.items():
+            local = _rarity(len(layout.span(trajectory)), count)
+            said = weight * (LOCAL_RARITY * local + (1 - LOCAL_RARITY) * rarity)
+            factors[trajectory] = said * (EXPLAINED if trajectory in goals else 1.0)
+        scores, owner, worth = self.scores, layout.owner, self._worth.of
+        for state, mask in masks.items():
+            scores[state] = scores.get(state, 0.0) + worth(mask, state) * factors[owner[state]]
+        return weight * rarity
 
-    def _share(self, shares: list[float], weight: float, goals: set[int], counts: dict[int, int]) -> None:
+    def _share(self, weight: float, goals: set[int], counts: Counter[int]) -> None:
         """Add one term to what speaks for each trajectory."""
-        among = _rarity(len(shares), len(goals | counts.keys()))
+        said = weight * _rarity(len(self._shares), len(goals | counts.keys()))
         for trajectory in goals:
-            shares[trajectory] += weight * among
+            self._shares[trajectory] += said
         for trajectory in counts:
             if trajectory not in goals:
-                shares[trajectory] += weight * among * ELSEWHERE
+                self._shares[trajectory] += said * ELSEWHERE
 
-    def _values(self, masks: dict[int, int]) -> list[tuple[int, float]]:
-        """How much of the term each state has that shows it, or to which the state before leads with it."""
-        led = self._led_to(masks)
-        values = []
-        for state in masks.keys() | led.keys():
-            found = [
-                self._lengths.discount(field, state) * weight
-                for field, weight in OWN.items()
-                if masks.get(state, 0) >> field & 1
-            ]
-            before = led.get(state, 0)
-            if before:
-                found += [weight for field, weight in LED_HERE.items() if before >> field & 1]
-            found.sort(reverse=True)
-            value, share = 0.0, 1.0
-            for one in found:
-                value += one * share
-                share *= AGAIN
-            values.append((state, value))
-        return values
-
-    def _led_to(self, masks: dict[int, int]) -> dict[int, int]:
-        """For the states after those that have the term in action or thought: in which of the two."""
-        layout = self.layout
-        led = {}
-        for state, mask in masks.items():
-            fields = mask & (1 << ACTION | 1 << THOUGHT)
-            following = state + 1
-            if fields and following < layout.count:
-                trajectory = layout.owner[state]
-                if layout.owner[following] == trajectory and layout.source[trajectory]:
-                    led[following] = fields
-        return led
+    def _finish(self, total: float) -> None:
+        """Bring in the trajectories, and make scores of different questions comparable."""
+        scores, owner, firsts = self.scores, self.layout.owner, set(self.layout.firsts)
+        for state in scores:
+            first = FIRST_STATE if state in firsts else 0.0
+            scores[state] = (scores[state] + TRAJECTORY * self._shares[owner[state]]) / total - first
 
 
-class _Lengths:
-    """How much less a term counts in a longer field, by field and state."""
+class _Worth:
+    """How much a state has of a term that stands in certain of its fields, given the fields' lengths."""
 
     def __init__(self, index: Searchable) -> None:
-        self._counts = {field: index.lengths(field) for field in LENGTH_MATTERS}
-        self._means = {field: sum(counts) / max(1, len(counts)) + 1 for field, counts in self._counts.items()}
+        self._levels = [index.lengths(field) for field in (OBSERVATION, THOUGHT, ACTION)]
+        self._discounts = {
+            field: _discounts(levels, LENGTH_MATTERS[field])
+            for field, levels in zip((OBSERVATION, THOUGHT, ACTION), self._levels)
+        }
         self._known: dict[int, float] = {}
 
-    def discount(self, field: int, state: int) -> float:
-        """1 for a field of average length, more for a shorter and less for a longer one."""
-        if field not in self._counts:
-            return 1.0
-        key = state * 8 + field
+    def of(self, mask: int, state: int) -> float:
+        """The best field in full, each further one AGAIN as much as the one before."""
+        observation, thought, action = self._levels
+        key = mask | observation[state] << 8 | thought[state] << 16 | action[state] << 24
         found = self._known.get(key)
         if found is None:
-            matters = LENGTH_MATTERS[field]
-            ratio = 1 - matters + matters * sqrt((self._counts[field][state] + 1) / self._means[field])
-            found = self._known[key] = (SATURATION + 1) / (1 + SATURATION * ratio)
+            found = self._known[key] = self._sum(mask, state)
         return found
+
+    def _sum(self, mask: int, state: int) -> float:
+        levels = dict(zip((OBSERVATION, THOUGHT, ACTION), self._levels))
+        parts = [weight for field, weight in LED_HERE.items() if mask & _LED[field]]
+        for field, weight in OWN.items():
+            if mask >> field & 1:
+                parts.append(
+                    weight * (self._discounts[field][levels[field][state]] if field in levels else 1.0)
+                )
+        value, share = 0.0, 1.0
+        for part in sorted(parts, reverse=True):
+            value += part * share
+            share *= AGAIN
+        return value
+
+
+def _spread(rows: list[int], owner: array[int], leads: bytes) -> tuple[dict[int, int], set[int]]:
+    """Where a term counts: bits by state, its own fields and the step before; and the goals that have it."""
+    masks: dict[int, int] = {}
+    goals = set()
+    for row in rows:
+        state, field = row >> 3, row & 7
+        if field == GOAL:
+            goals.add(owner[state])
+            continue
+        masks[state] = masks.get(state, 0) | 1 << field
+        if field in _LED and leads[state]:
+            masks[state + 1] = masks.get(state + 1, 0) | _LED[field]
+    return masks, goals
+
+
+def _discounts(levels: bytes, matters: float) -> list[float]:
+    """By level of length: 1 for an average one, more for a shorter and less for a longer one."""
+    lengths = [2 ** (level / LEVELS_PER_DOUBLING) for level in range(256)]
+    mean = sum(count * lengths[level] for level, count in Counter(levels).items()) / max(1, len(levels))
+    ratios = [1 - matters + matters * sqrt(length / max(1, mean)) for length in lengths]
+    return [(SATURATION + 1) / (1 + SATURATION * ratio) for ratio in ratios]
 
 
 def _rarity(all_: int, having: int) -> float:

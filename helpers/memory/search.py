@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from .arguments import NUMBER, TEXT, Arguments, Verb
-from .excerpts import excerpt, has_phrase
+from .excerpts import has_phrase
 from .failure import FOUND, NOTHING_FOUND, HelperError
 from .haystack import Workspace, read_text
-from .index import ACTION, FIELDS, GOAL, OBSERVATION, THOUGHT, TITLE, URL, open_index
-from .page import Page, clip, quote
-from .question import MOST_TERMS, Question, spelling, words
+from .index import ACTION, FIELDS, GOAL, OBSERVATION, THOUGHT, TITLE, URL, affordable, open_index
+from .page import Page, quote
 from .ranking import Ranked, Ranking
+from .shortlist import Candidate, gather
 from .tokens import terms
+from .words import MOST_TERMS, spelling, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from array import array
-
     from .index import Layout, Searchable
 
 LIMIT = 8
 MOST = 100
-POSTINGS = 25_000  # to look at: what keeps a search within some tens of milliseconds
-SCANNED_TERMS = 8  # without an index each term costs a reading of the whole haystack
-PHRASE_LOOKS = 60  # of the best states are read for a quoted phrase
-SIMILAR_TERMS = 40
+POSTINGS = 12_000  # to look at: what keeps a search within some tens of milliseconds
+LOOKS = 30  # of the best states are read, to see which show the words in one place
+NEARNESS = 0.6  # how much that counts: more than for a question, whose words describe more than one place
+PHRASE_LOOKS = 60  # and of these for a quoted phrase
+LOOKED_AT = 1 << 18  # bytes of a state that is to be found again
+SIMILAR_LOOKS = 50  # terms whose rarity is looked up
+SIMILAR_TERMS = 20
+SIMILAR_POSTINGS = 3_000
 LISTED = 6  # words told per field
 
 
@@ -47,7 +50,11 @@ class Limited:
             rows = [row - GOAL + OBSERVATION for row in rows]
         return rows
 
-    def lengths(self, field: int) -> array[int]:
+    def frequency(self, term: str) -> int:
+        """How many of them there are, at most."""
+        return self._index.frequency(term)
+
+    def lengths(self, field: int) -> bytes:
         """As those of the index."""
         return self._index.lengths(field)
 
@@ -60,54 +67,47 @@ def search(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     index, problem = open_index(workspace)
     if problem:
         page.line(f"({problem}: words are looked for as written, which is slower and ranks worse)")
-        weights = dict(sorted(weights.items(), key=lambda item: -item[1])[:SCANNED_TERMS])
     span = None
     if arguments.has("in"):
         span = index.layout.span(index.layout.slugs.index(workspace.find(arguments.text("in"))))
-    ranking = Ranking(Limited(index, field, span), weights, POSTINGS)
-    limit = min(MOST, arguments.number("limit", LIMIT)) or LIMIT
-    found = _chosen(ranking, text, workspace, limit, arguments)
+    ranking = Ranking(Limited(index, field, span), affordable(index, weights), POSTINGS)
+    found = _chosen(ranking, text, workspace, arguments)
     left_out = f"; too common to count: {', '.join(ranking.skipped[:10])}" if ranking.skipped else ""
     if not found:
         page.foot(f"no state has any of these words{left_out}; memory grep takes a regular expression")
         return NOTHING_FOUND
     page.line(f"# best {len(found)} of {len(ranking.scores)} states with any of these words{left_out}")
-    written = spelling(text)
-    for place, ranked in enumerate(found, 1):
-        if not _write(place, ranked, ranking, written, workspace, page):
-            break
+    _write(found, ranking, spelling(text), page)
     page.foot(
-        "read: memory state ID N; more: --limit 20, --in ID, --field F; an exact text: memory where, grep -F"
+        "read: memory state ID N; more: --limit 20, --in ID, --field F; exact text: memory where, grep -F"
     )
     return FOUND
 
 
 def similar(arguments: Arguments, workspace: Workspace, page: Page) -> int:
-    """States of the haystack that show what the given state shows, other trajectories first."""
+    """States of the haystack that show the same rare words as the given one."""
     from .haystack import plain
     from .state import one_state
 
     workspace.rows()  # says what is wrong when there is no haystack
     slug, where = one_state(arguments, workspace)
     number = workspace.index(slug, where)
-    text = read_text(workspace.state_path(slug, number))
+    text = read_text(workspace.state_path(slug, number), LOOKED_AT)
     index, problem = open_index(workspace)
     if problem:
         raise HelperError(f"{problem}; similar needs the index. Use memory where with a line of the state")
     if slug not in index.layout.slugs:
         raise HelperError(f"the index does not know {slug}: it belongs to another haystack")
     state = index.layout.number(slug, number)
-    weights = _telling(terms("\n".join(map(plain, text.split("\n")))), index)
-    ranking = Ranking(index, weights, POSTINGS)
-    limit = min(MOST, arguments.number("limit", LIMIT)) or LIMIT
+    weights = _rare(terms("\n".join(map(plain, text.split("\n")))), index)
+    ranking = Ranking(index, weights, SIMILAR_POSTINGS)
+    limit, written = _limit(arguments), spelling(text)
     best = [ranked for ranked in ranking.best(limit + 1) if ranked.state != state][:limit]
     if not best:
         page.foot("no other state shows anything of this one")
         return NOTHING_FOUND
-    page.line(f"# like {slug}:{number}, by {', '.join(list(weights)[:8])}")
-    for place, ranked in enumerate(best, 1):
-        if not _write(place, ranked, ranking, {}, workspace, page):
-            break
+    page.line(f"# like {slug}:{number}, by {_listed(list(weights), written)}")
+    _write(gather(best, ranking, workspace), ranking, written, page)
     page.foot("compare within one trajectory: memory diff ID A B")
     return FOUND
 
@@ -148,43 +148,40 @@ def _listed(terms_: list[str], written: dict[str, str]) -> str:
     )
 
 
-def _write(
-    place: int, ranked: Ranked, ranking: Ranking, written: dict[str, str], workspace: Workspace, page: Page
-) -> bool:
-    slug, index = ranking.layout.place(ranked.state)
-    if not page.line(f"{place} {slug}:{index}  {reasons(ranked, ranking, written)}", 300):
-        return False
-    try:
-        found = excerpt(read_text(workspace.state_path(slug, index)), ranking.telling())
-    except OSError:
-        return page.line("   (its file cannot be read)")
-    return found is None or page.line(f"   line {found.line}: {clip(found.text, 400)}", 450)
+def _write(found: list[Candidate], ranking: Ranking, written: dict[str, str], page: Page) -> None:
+    for place, one in enumerate(found, 1):
+        if not page.line(f"{place} {one}  {reasons(one.ranked, ranking, written)}", 300):
+            break
+        page.line(f"   line {one.excerpt.line}: {one.excerpt.text}", 450)
 
 
-def _chosen(
-    ranking: Ranking, text: str, workspace: Workspace, limit: int, arguments: Arguments
-) -> list[Ranked]:
+def _chosen(ranking: Ranking, text: str, workspace: Workspace, arguments: Arguments) -> list[Candidate]:
     """The best states that pass the filters, those with a quoted phrase first."""
-    best = ranking.best(len(ranking.scores) if arguments.has("url") else max(limit, PHRASE_LOOKS))
+    limit, phrases = _limit(arguments), _phrases(text)
+    read = max(LOOKS, limit, PHRASE_LOOKS if phrases else 0)
+    best = ranking.best(len(ranking.scores) if arguments.has("url") else read)
     if arguments.has("field"):
         best = [ranked for ranked in best if ranked.matched]
     if arguments.has("url"):
         allowed = _with_url(arguments.text("url"), workspace, ranking.layout)
         best = [ranked for ranked in best if ranked.state in allowed]
-    phrases = [phrase for phrase in Question(text).quotes if len(phrase.split()) > 1]
+    found = gather(best[:read], ranking, workspace, NEARNESS)
     if phrases:
-        best[:PHRASE_LOOKS] = sorted(
-            best[:PHRASE_LOOKS], key=lambda ranked: -_phrases(ranked, phrases, ranking, workspace)
-        )
-    return best[:limit]
+        found.sort(key=lambda one: -sum(has_phrase(one.text, phrase) for phrase in phrases))
+    return found[:limit]
 
 
-def _phrases(ranked: Ranked, phrases: list[str], ranking: Ranking, workspace: Workspace) -> int:
-    try:
-        text = read_text(workspace.state_path(*ranking.layout.place(ranked.state)))
-    except OSError:
-        return 0
-    return sum(has_phrase(text, phrase) for phrase in phrases)
+def _limit(arguments: Arguments) -> int:
+    return min(MOST, arguments.number("limit", LIMIT)) or LIMIT
+
+
+def _phrases(text: str) -> list[str]:
+    """What stands in quotes, of more than one word."""
+    if not any(mark in text for mark in "\"'`“‘"):
+        return []
+    from .question import quotes
+
+    return [phrase for phrase in quotes(text) if len(phrase.split()) > 1]
 
 
 def _with_url(part: str, workspace: Workspace, layout: Layout) -> set[int]:
@@ -206,15 +203,12 @@ def _field(name: str) -> int:
     return FIELDS.index(name)
 
 
-def _telling(found: set[str], index: Searchable) -> dict[str, float]:
-    """The terms that tell this state from most others: in its own fields, in some but not many states."""
-    own = {}
-    for term in sorted(found, key=lambda term: (-len(term), term))[: 8 * SIMILAR_TERMS]:
-        rows = index.postings(term)
-        if 1 < len(rows) <= max(20, index.layout.count // 4):
-            own[term] = len(rows)
-    order = sorted(own, key=lambda term: (own[term], term))
-    return dict.fromkeys(order[:SIMILAR_TERMS], 1.0)
+def _rare(found: set[str], index: Searchable) -> dict[str, float]:
+    """Of the longest terms those that stand in few states, but not in one alone."""
+    longest = sorted(found, key=lambda term: (-len(term), term))[:SIMILAR_LOOKS]
+    counts = {term: index.frequency(term) for term in longest}
+    rare = [term for term, count in counts.items() if 1 < count <= max(20, index.layout.count // 10)]
+    return dict.fromkeys(sorted(rare, key=lambda term: (counts[term], term))[:SIMILAR_TERMS], 1.0)
 
 
 VERBS = {

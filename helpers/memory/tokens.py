@@ -11,7 +11,6 @@ Terms hold no blank and of ASCII punctuation only `. _ - / : @`.
 
 from __future__ import annotations
 
-import re
 from itertools import chain
 
 VERSION = "1"  # of this rule; an index made with another one cannot be searched
@@ -21,18 +20,16 @@ _WHOLE_LENGTH = 48
 _WHOLE_PARTS = 6
 _MEMORY = 400_000  # chunks whose terms are remembered
 
+# Regular expressions are compiled where they are first needed: a search for plain words needs none.
 _JOINING = "._-/:@"
 # One character for one, so that places in the translated text are places in the text.
 _TO_BLANK = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) not in _JOINING + ","}
-_CHUNK = re.compile(r"\S+")
-_SEGMENT = re.compile(r"[/,]+")
-_PART = re.compile(r"[._\-:@]+")
-_THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?![\d,])")
-_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_TO_PARTS = str.maketrans("._-:@", "     ")
+_THOUSANDS = r"(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?![\d,])"
+_CAMEL = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 _WIDE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_FOREIGN = re.compile(f"[{_WIDE}]+|(?:(?![{_WIDE}])[\\w.\\-:@/,])+")
-_IS_WIDE = re.compile(f"[{_WIDE}]").match
-_VOWEL = re.compile("[aeiouy]").search
+_FOREIGN = f"([{_WIDE}]+)|((?:(?![{_WIDE}])[\\w.\\-:@/,])+)"
+_VOWELS = frozenset("aeiouy")
 
 
 def terms(text: str) -> set[str]:
@@ -42,8 +39,13 @@ def terms(text: str) -> set[str]:
 
 def places(text: str) -> list[tuple[int, int, tuple[str, ...]]]:
     """Each chunk of a text in order: its start and end (characters), and its terms."""
+    found, end = [], 0
     blanked = text.translate(_TO_BLANK)
-    return [(*found.span(), pieces(found.group())) for found in _CHUNK.finditer(blanked)]
+    for chunk in blanked.split():
+        start = blanked.index(chunk, end)
+        end = start + len(chunk)
+        found.append((start, end, pieces(chunk)))
+    return found
 
 
 def pieces(chunk: str) -> tuple[str, ...]:
@@ -64,7 +66,7 @@ def stem(word: str) -> str:
         word = word[:-1]
     for ending in ("ing", "ed"):
         short = word[: -len(ending)]
-        if word.endswith(ending) and len(short) > 2 and _VOWEL(short):
+        if word.endswith(ending) and len(short) > 2 and not _VOWELS.isdisjoint(short):
             word = short
             break
     if len(word) > 3 and word[-1] == "e":
@@ -77,23 +79,28 @@ def stem(word: str) -> str:
 def _pieces(chunk: str) -> list[str]:
     if chunk.isascii():
         return _ascii(chunk)
+    import re
     import unicodedata
 
-    chunk = unicodedata.normalize("NFKC", chunk)
     found = []
-    for run in _FOREIGN.findall(chunk.translate(_TO_BLANK)):
-        if _IS_WIDE(run):
-            found += [run[place : place + 2] for place in range(max(1, len(run) - 1))]
+    chunk = unicodedata.normalize("NFKC", chunk).translate(_TO_BLANK)
+    for wide, other in re.findall(_FOREIGN, chunk):
+        if wide:
+            found += [wide[place : place + 2] for place in range(max(1, len(wide) - 1))]
         else:
-            plain = unicodedata.normalize("NFKD", run)
+            plain = unicodedata.normalize("NFKD", other)
             found += _ascii("".join(letter for letter in plain if not unicodedata.combining(letter)))
     return found
 
 
 def _ascii(chunk: str) -> list[str]:
     if "," in chunk:
-        chunk = _THOUSANDS.sub(lambda match: match.group(1).replace(",", ""), chunk)
-    segments = [segment for segment in (s.strip("._-:@") for s in _SEGMENT.split(chunk)) if segment]
+        import re
+
+        chunk = re.sub(_THOUSANDS, lambda match: match.group(1).replace(",", ""), chunk)
+    segments = [
+        segment for segment in (s.strip("._-:@") for s in chunk.replace(",", "/").split("/")) if segment
+    ]
     if len(segments) == 1:
         return _segment(segments[0])
     found = []
@@ -106,13 +113,11 @@ def _ascii(chunk: str) -> list[str]:
 
 
 def _segment(segment: str) -> list[str]:
-    parts = [part for part in _PART.split(segment) if part]
+    parts = segment.translate(_TO_PARTS).split()
     found = []
     if 1 < len(parts) <= _WHOLE_PARTS and len(segment) <= _WHOLE_LENGTH:
         found.append(segment.lower())
-        if all(
-            part.isdigit() for part in parts
-        ):  # dates, times, amounts, versions: their short parts say nothing
+        if all(part.isdigit() for part in parts):  # dates, times, amounts, versions: short parts say nothing
             return found + [part for part in parts if len(part) > 2]
     for part in parts:
         found += _part(part)
@@ -129,7 +134,9 @@ def _part(part: str) -> list[str]:
         found = [lower]
         if part.isdigit():
             return found
-    words = _CAMEL.findall(part)
+    import re
+
+    words = re.findall(_CAMEL, part)
     if len(words) > 1:
         found += [stem(word.lower()) for word in words if len(word) > 2]
     return found

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..memory.evidence import Span
-from ..memory.shortlist import Candidate, Task, diverse
+from ..memory.shortlist import Candidate, diverse
+from ..memory.task import Task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +15,8 @@ SMALL_BUDGET = 8  # states; a smaller one is used up
 SHARE = 0.7  # of the budget for a question about one fact
 SHARE_COMPARING = 0.8  # for one that compares runs or steps
 WORTH = 0.75  # of the best score: what a state needs to be handed in
-ENDS = 2  # best trajectories whose last state is handed in as well: it shows how they came out
+ENDS = 2  # best trajectories whose last state is handed in as well: it shows how they came out,
+ENDED = 4  # where at least so many of their states are
 
 
 class Choice:
@@ -48,7 +50,10 @@ def _worth(task: Task, budget: int) -> int:
 
 def _ends(picked: list[Candidate], layout: Layout) -> list[int]:
     """The last states of the best trajectories, as far as they are not picked."""
-    best = list(dict.fromkeys(one.trajectory for one in picked))[:ENDS]
+    counts: dict[int, int] = {}
+    for one in picked:
+        counts[one.trajectory] = counts.get(one.trajectory, 0) + 1
+    best = [trajectory for trajectory in list(counts)[:ENDS] if counts[trajectory] >= ENDED]
     states = {one.state for one in picked}
     return [end for end in (layout.span(trajectory)[-1] for trajectory in best) if end not in states]
 

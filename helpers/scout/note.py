@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ..memory.excerpts import excerpt
 from ..memory.page import clean, clip
-from ..memory.question import spelling
 from ..memory.search import reasons
-from ..memory.shortlist import Task
+from ..memory.task import Task
+from ..memory.words import spelling
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,11 +58,10 @@ def note(task: Task, ranking: Ranking, choice: Choice, verdict: str, rows: dict[
         lines.append(f"- Searched without an index ({task.problem}).")
     lines.append(f"- Verdict: {verdict}.")
     for place, candidate in enumerate(choice.picked, 1):
-        why = reasons(ranking.ranked(candidate.state), ranking, written)
+        why = reasons(candidate.ranked, ranking, written)
         lines.append(f"{place}. {candidate} (score {candidate.score:.2f}): {clip(why, 200)}")
-        found = excerpt(candidate.text, ranking.telling()) if place <= QUOTED else None
-        if found:
-            lines.append(f"   line {found.line}: {clip(found.text, 300)}")
+        if place <= QUOTED:
+            lines.append(f"   line {candidate.excerpt.line}: {clip(candidate.excerpt.text, 300)}")
     for end in choice.ends:
         slug, index = ranking.layout.place(end)
         lines.append(f"- {slug}:{index}: the last state, for how it came out")

@@ -11,7 +11,7 @@ from ..memory.failure import FOUND, HelperError
 from ..memory.handin import hand_in
 from ..memory.haystack import Workspace
 from ..memory.page import clean
-from ..memory.shortlist import Task
+from ..memory.task import Task
 from .choice import choose
 from .note import note, status
 
