@@ -9,6 +9,7 @@ on every page count once.
 import os
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from .state_files import parse_state_file
 
 STATE_FIELDS = ("url", "title", "action", "thought", "observation")
 
+_HEAD = 1 << 14  # bytes of a state file in which its header and title mostly end
 _TITLE = re.compile(r"\s*(?:\[\w+\] )?RootWebArea '(.*?)'(?:,|$)")
 
 
@@ -75,13 +77,22 @@ def _make(entry: Entry, tokeniser: Tokeniser) -> TermList:
     new = _new_lines(entry)
     states, thought = [], ""
     for index in range(entry.states):
-        state = parse_state_file(entry.state_path(index).read_text("utf-8", "replace"))
+        state = parse_state_file(_head(entry.state_path(index)))
         title = _TITLE.match(state.observation)
         fresh = "" if state.thought == thought else state.thought
         thought = state.thought or thought
         fields = (state.url, title[1] if title else "", state.action, fresh, new[index])
         states.append([terms(field) for field in fields])
     return TermList(terms(f"{entry.goal}\n{entry.start_url}"), states)
+
+
+def _head(path: Path) -> str:
+    """The header of a state file and the beginning of its observation."""
+    with path.open("rb") as file:
+        raw = file.read(_HEAD)
+        if b"\n\n" not in raw:
+            raw += file.read()
+    return raw.decode("utf-8", "replace")
 
 
 def _new_lines(entry: Entry) -> list[str]:
@@ -112,4 +123,5 @@ def _write(path: Path, made: TermList, tokeniser: Tokeniser) -> None:
         write_new(os.fspath(temporary), "\n".join(lines).encode())
         temporary.replace(path)
     except OSError:  # a store that cannot be written is still searched, only prepared anew each time
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()

@@ -42,6 +42,9 @@ class Found:
             "command": f"memory state {candidate.slug} {candidate.index}",
         }
 
+    def __str__(self) -> str:
+        return f"{self.record['slug']}:{self.record['state']}"
+
 
 def candidates(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     """Print the best states for the question, and for its options, quotes, names and numbers."""
@@ -51,13 +54,9 @@ def candidates(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     ranking = task.ranking()
     best = _found(task, ranking, limit, rows)
     parts = []
-    seen = {(one.record["slug"], one.record["state"]) for one in best}
     for part in _parts(task.question, ranking) if task.index.exact else []:
-        own = _found(task, Ranking(task.index, _weights(task.question, part), PART_POSTINGS), PER_PART, rows)
-        new = [one for one in own if (one.record["slug"], one.record["state"]) not in seen]
-        seen.update((one.record["slug"], one.record["state"]) for one in new)
-        if new:
-            parts.append((part, new))
+        own = Ranking(task.index, _weights(task.question, part), PART_POSTINGS)
+        parts.append((part, _found(task, own, PER_PART, rows)))
     absent = _absent(task.question, ranking)
     if arguments.has("json"):
         _write_json(task, best, parts, absent, page)
@@ -135,10 +134,13 @@ def _write_text(
         lines.append(f"in no state: {clip(', '.join(absent), 200)}")
     for place, one in enumerate(best, 1):
         lines += _told(f"{place}.", one)
+    above = {str(one.record["command"]) for one in best}
     for part, found in parts:
         lines.append(f"## for {clip(' '.join(part.split()), 80)}")
         for one in found:
-            lines += _told("-", one)
+            known = str(one.record["command"]) in above
+            lines += [f"- {one} (above)"] if known else _told("-", one)
+            above.add(str(one.record["command"]))
     lines.append("## recordings of these")
     for slug in dict.fromkeys(str(one.record["slug"]) for one in best):
         row = rows[slug]
@@ -154,7 +156,7 @@ def _write_text(
 
 def _told(mark: str, one: Found) -> list[str]:
     record = one.record
-    told = [f"{mark} {record['slug']}:{record['state']}  {clip(str(record['why']), 180)}"]
+    told = [f"{mark} {one}  {clip(str(record['why']), 180)}"]
     if record["excerpt"]:
         told.append(f"   line {record['line']}: {record['excerpt']}")
     told.append(f"   verify: {record['command']}")

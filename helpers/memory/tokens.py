@@ -136,9 +136,9 @@ def _part(part: str) -> list[str]:
             return found
     import re
 
-    words = re.findall(_CAMEL, part)
-    if len(words) > 1:
-        found += [stem(word.lower()) for word in words if len(word) > 2]
+    words = [word for word in re.findall(_CAMEL, part) if len(word) > 2]
+    if any(word.isalpha() for word in words):  # UnicodeError, python3, INC0012; but not the element a324
+        found += [stem(word.lower()) for word in words]
     return found
 
 
