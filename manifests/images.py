@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from .files import FILE_MODE, FIXED_TIMES, reporting, write_new
+from .linking import NO_LINK
 
 AGENT_SIDE: Final = 1568  # px
 MAX_BYTES: Final = 64 * 2**20  # of an image file
@@ -134,8 +135,7 @@ class ImageStore:
         with reporting(f"cannot write to {self._folder}"):
             if source is None or not self._clone(source, temporary, len(data)):
                 write_new(os.fspath(temporary), data)
-            # Another process may have been first; its bytes are the same.
-            temporary.replace(self._folder / name)
+            _keep(temporary, self._folder / name, len(data))
 
     def _clone(self, source: int, target: Path, size: int) -> bool:
         """Share the blocks of `source` where the file system can; the user's file stays out of reach."""
@@ -156,6 +156,23 @@ class ImageStore:
             os.close(fd)
         target.unlink()
         return False
+
+
+def _keep(new: Path, target: Path, size: int) -> None:
+    """Give a finished file its name, unless another process did so before with the same bytes."""
+    try:
+        target.hardlink_to(new)
+    except FileExistsError:
+        if target.stat().st_size == size:
+            new.unlink()
+            return
+    except OSError as error:
+        if error.errno not in NO_LINK:
+            raise
+    else:
+        new.unlink()
+        return
+    new.replace(target)
 
 
 def verified(data: bytes) -> tuple[str, tuple[str, bytes] | None]:

@@ -6,7 +6,7 @@ import os
 from .files import copy_file
 
 # What the kernel says where two names cannot share one file: other disk, other owner, too many names.
-_NO_LINK = frozenset({errno.EXDEV, errno.EMLINK, errno.EPERM, errno.EACCES, errno.EOPNOTSUPP, errno.ENOSYS})
+NO_LINK = frozenset({errno.EXDEV, errno.EMLINK, errno.EPERM, errno.EACCES, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
 class Linker:
@@ -37,7 +37,7 @@ class Linker:
         try:
             os.link(source, target)
         except OSError as error:
-            if error.errno not in _NO_LINK:
+            if error.errno not in NO_LINK:
                 raise
             return False
         return True

@@ -50,6 +50,17 @@ def test_the_same_picture_is_kept_once_whoever_adds_it(images: ImageStore, tmp_p
     assert not list(tmp_path.glob("new-*"))
 
 
+def test_whoever_is_second_keeps_what_is_there(images: ImageStore, tmp_path: Path) -> None:
+    path = put(tmp_path / "a.png", picture(2000, 10))
+    second = another(tmp_path)
+    image = add(images, path)
+    first = {kept.name: kept.stat().st_ino for kept in (tmp_path / "images").iterdir()}
+    # What a process does that looked before the other had written.
+    second._put(image.name, path.read_bytes(), None)
+    assert {kept.name: kept.stat().st_ino for kept in (tmp_path / "images").iterdir()} == first
+    assert not list(tmp_path.glob("new-*"))
+
+
 @pytest.mark.parametrize("which", ["name", "agent_name"])
 def test_what_a_power_cut_shortened_is_written_anew(images: ImageStore, tmp_path: Path, which: str) -> None:
     path = put(tmp_path / "a.png", picture(2000, 10))
