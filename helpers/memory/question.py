@@ -45,8 +45,9 @@ class Question:
         self.quotes = quotes(self.text)
         self.parts = _parts(self.text)
         self.weights = _weights(self.parts)
-        self.negated = bool(_NEGATION.search(self.text))
-        self.runs = len({word.lower() for word in _RUNS.findall(self.text)})
+        asked = " ".join(part.text for part in self.parts if part.kind != "option")
+        self.negated = bool(_NEGATION.search(asked))
+        self.runs = len({word.lower() for word in _RUNS.findall(asked)})
 
     def kind(self) -> str:
         """In a few words, for a note that says what was looked for."""

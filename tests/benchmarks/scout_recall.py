@@ -1,6 +1,6 @@
 """How much of the gold evidence scout finds, and how fast, per data root.
 
-    python tests/benchmarks/scout_recall.py DATA_ROOT... [--budget 20] [--python /usr/bin/python3] [--misses]
+    python tests/benchmarks/scout_recall.py DATA_ROOT... [--budget 20 5] [--python PYTHON] [--misses]
 
 A data root has trajectories.jsonl, questions.jsonl, gold.json and haystacks/lme_v2_small.json. Scout runs
 as it does in a sandbox: one process per question, with nothing but the workspace. Printed per root: hit
@@ -39,6 +39,7 @@ class Asked:
     """One question's outcome; `seconds` of wall time for the whole process."""
 
     question: EvalQuestion
+    budget: int
     recall: EvidenceRecall
     seconds: float
 
@@ -46,30 +47,34 @@ class Asked:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("roots", type=Path, nargs="+")
-    parser.add_argument("--budget", type=int, default=20)
+    parser.add_argument("--budget", type=int, nargs="+", default=[20])
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--misses", action="store_true", help="name the questions that lack a piece")
     arguments = parser.parse_args()
-    print(
-        f"budget {arguments.budget}\n{'root':<12}{'n':>4}{'hit':>7}{'all':>7}{'strict':>8}{'states':>8}{'s':>7}"
-    )
+    print(f"{'root':<12}{'budget':>7}{'n':>4}{'hit':>7}{'all':>7}{'strict':>8}{'states':>8}{'s':>7}")
     for root in arguments.roots:
         with tempfile.TemporaryDirectory(prefix="scout-recall-") as scratch:
             asked = list(ask_all(load_data_root(root), Path(scratch), arguments.budget, arguments.python))
-        told = summarize_recall(one.recall for one in asked)
-        seconds = sum(one.seconds for one in asked) / len(asked)
-        print(
-            f"{root.name:<12}{told.questions:>4}{told.hit:>7.3f}{told.all_pieces_hit:>7.3f}"
-            f"{told.strict:>8.3f}"
-            f"{told.states_per_question:>8.2f}{seconds:>7.2f}"
-        )
-        for one in asked if arguments.misses else []:
-            if one.recall.pieces and not one.recall.all_pieces_hit:
-                print(f"    {one.question.id} hit {one.recall.hit:.2f}: {one.question.question[:90]!r}")
+        for budget in arguments.budget:
+            tell(root.name, budget, [one for one in asked if one.budget == budget], misses=arguments.misses)
 
 
-def ask_all(root: DataRoot, scratch: Path, budget: int, python: str) -> Iterator[Asked]:
-    """Ask scout each question of the data root that has gold."""
+def tell(name: str, budget: int, asked: list[Asked], *, misses: bool) -> None:
+    """Print one line of figures, and the questions that lack a piece."""
+    told = summarize_recall(one.recall for one in asked)
+    seconds = sum(one.seconds for one in asked) / len(asked)
+    figures = (
+        f"{told.hit:>7.3f}{told.all_pieces_hit:>7.3f}{told.strict:>8.3f}{told.states_per_question:>8.2f}"
+    )
+    print(f"{name:<12}{budget:>7}{told.questions:>4}{figures}{seconds:>7.2f}")
+    for one in asked if misses else []:
+        if one.recall.pieces and not one.recall.all_pieces_hit:
+            print(f"    {one.question.id} hit {one.recall.hit:.2f}: {one.question.question[:90]!r}")
+
+
+def ask_all(root: DataRoot, scratch: Path, budgets: list[int], python: str) -> Iterator[Asked]:
+    """Ask scout each question of the data root, with each budget."""
+    assert root.gold is not None
     store = Store.open(scratch / "store")
     slugs = import_lme_v2(root.path, store).slugs
     views = Views(store)
@@ -78,9 +83,11 @@ def ask_all(root: DataRoot, scratch: Path, budget: int, python: str) -> Iterator
             build_index(view, Tokeniser(tokens.VERSION, tokens.terms), processes=2)
             workspace = scratch / "workspaces" / question.id
             make_workspace(workspace, view.path, question.question, image=question.image is not None)
-            start = time.monotonic()
-            spans = run_scout(workspace, budget, python)
-            yield Asked(question, evidence_recall(spans, root.gold[question.id]), time.monotonic() - start)
+            for budget in budgets:
+                start = time.monotonic()
+                spans = run_scout(workspace, budget, python)
+                taken = time.monotonic() - start
+                yield Asked(question, budget, evidence_recall(spans, root.gold[question.id]), taken)
 
 
 def make_workspace(workspace: Path, view: Path, question: str, *, image: bool) -> None:

@@ -3,9 +3,10 @@
     python tests/benchmarks/search.py [--data DIR] [--preset tiny|full] [--tier small|medium]
                                       [--python /usr/bin/python3] [--questions 60] [--rounds 15]
 
-DIR keeps the generated data root and its store between runs (full: 0.95 GB and 2 GB). Targets on the full preset,
-tier medium: index at most 15 % of the text and 4 s of CPU for a new view; search and similar at most 4 x a start of the
-interpreter and 80 ms; the gold state among the first five of `search` for at least 98 % of the questions.
+DIR keeps the generated data root and its store between runs (full: 0.95 GB and 2 GB). Targets on the full
+preset, tier medium: index at most 15 % of the text and 4 s of CPU for a new view; search and similar at
+most 4 x a start of the interpreter and 80 ms; the gold state among the first five of `search` for at least
+98 % of the questions.
 """
 
 import argparse
@@ -59,13 +60,17 @@ def main() -> None:
         with Views(store).acquire(slugs.values()) as view:
             measure_index(view)
             workspace = make_workspace(Path(scratch) / "workspace", view.path, question.question)
-            measure_latency(workspace, arguments.python, arguments.rounds, next(iter(slugs.values())), question)
+            measure_latency(
+                workspace, arguments.python, arguments.rounds, next(iter(slugs.values())), question
+            )
             measure_facts(root, slugs, workspace, arguments.python, arguments.questions)
 
 
 def measure_index(view: View) -> None:
     """Build the index twice: with term lists to make, and without."""
-    text = sum(entry.state_path(i).stat().st_size for entry in view.entries.values() for i in range(entry.states))
+    text = sum(
+        entry.state_path(i).stat().st_size for entry in view.entries.values() for i in range(entry.states)
+    )
     for name in ("first index", "index of a new view"):
         (view.path / INDEX_FILE).unlink(missing_ok=True)
         before, start = cpu_seconds(), time.monotonic()
@@ -93,7 +98,9 @@ def measure_latency(workspace: Path, python: str, rounds: int, slug: str, questi
     floor = statistics.median(times["interpreter floor"])
     for name, taken in times.items():
         middle = statistics.median(taken)
-        print(f"{name:<24}{1000 * middle:7.1f} ms  {middle / floor:5.2f} x floor  (best {1000 * min(taken):.1f} ms)")
+        print(
+            f"{name:<24}{1000 * middle:7.1f} ms  {middle / floor:5.2f} x floor  (best {1000 * min(taken):.1f} ms)"
+        )
 
 
 def measure_facts(root: DataRoot, slugs: dict[str, str], workspace: Path, python: str, most: int) -> None:
@@ -117,7 +124,9 @@ def measure_facts(root: DataRoot, slugs: dict[str, str], workspace: Path, python
             found += 1
         else:
             misses.append(question.id)
-    print(f"{'planted facts':<24}{found} of {asked} in the first {FIRST} ({100 * found / max(1, asked):.1f} %) {misses}")
+    print(
+        f"{'planted facts':<24}{found} of {asked} in the first {FIRST} ({100 * found / max(1, asked):.1f} %) {misses}"
+    )
 
 
 def memory(python: str, *line: str) -> list[str]:
