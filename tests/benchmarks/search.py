@@ -98,9 +98,8 @@ def measure_latency(workspace: Path, python: str, rounds: int, slug: str, questi
     floor = statistics.median(times["interpreter floor"])
     for name, taken in times.items():
         middle = statistics.median(taken)
-        print(
-            f"{name:<24}{1000 * middle:7.1f} ms  {middle / floor:5.2f} x floor  (best {1000 * min(taken):.1f} ms)"
-        )
+        ratio, best = middle / floor, 1000 * min(taken)
+        print(f"{name:<24}{1000 * middle:7.1f} ms  {ratio:5.2f} x floor  (best {best:.1f} ms)")
 
 
 def measure_facts(root: DataRoot, slugs: dict[str, str], workspace: Path, python: str, most: int) -> None:
@@ -124,9 +123,8 @@ def measure_facts(root: DataRoot, slugs: dict[str, str], workspace: Path, python
             found += 1
         else:
             misses.append(question.id)
-    print(
-        f"{'planted facts':<24}{found} of {asked} in the first {FIRST} ({100 * found / max(1, asked):.1f} %) {misses}"
-    )
+    share = 100 * found / max(1, asked)
+    print(f"{'planted facts':<24}{found} of {asked} in the first {FIRST} ({share:.1f} %) {misses or ''}")
 
 
 def memory(python: str, *line: str) -> list[str]:
