@@ -10,7 +10,7 @@ from .question import Question
 from .ranking import Ranking
 from .search import reasons
 from .shortlist import Candidate, diverse
-from .task import Task
+from .task import POOL, Task
 from .words import spelling, words
 
 TYPE_CHECKING = False
@@ -23,6 +23,7 @@ TEXT_BYTES = 8_000
 PARTS = 6  # parts of the question that get candidates of their own
 PER_PART = 2
 PART_POSTINGS = 12_000  # to look at per part
+PART_POOL = 12  # states read per part
 WHOLE = 0.3  # how much the question's other words count beside those of a part
 _EXCERPT = 260
 
@@ -56,7 +57,7 @@ def candidates(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     parts = []
     for part in _parts(task.question, ranking) if task.index.exact else []:
         own = Ranking(task.index, _weights(task.question, part), PART_POSTINGS)
-        parts.append((part, _found(task, own, PER_PART, rows)))
+        parts.append((part, _found(task, own, PER_PART, rows, PART_POOL)))
     absent = _absent(task.question, ranking)
     if arguments.has("json"):
         _write_json(task, best, parts, absent, page)
@@ -65,9 +66,9 @@ def candidates(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     return FOUND if best else NOTHING_FOUND
 
 
-def _found(task: Task, ranking: Ranking, limit: int, rows: dict[str, Row]) -> list[Found]:
+def _found(task: Task, ranking: Ranking, limit: int, rows: dict[str, Row], pool: int = POOL) -> list[Found]:
     written = spelling(task.question.text)
-    chosen = diverse(task.best(ranking), limit)
+    chosen = diverse(task.best(ranking, pool), limit)
     return [Found(one, ranking, written, rows[one.slug]) for one in chosen]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from math import fsum
 
 from .page import around, clip
 from .tokens import pieces
@@ -74,7 +75,7 @@ def _densest(
     best = (0, 0, 0.0)
     for first, (start, _, _) in enumerate(hits):
         last = max(first + 1, bisect_right(ends, start + width))
-        weight = sum(weights[term] for term in {hit[2] for hit in hits[first:last]})
+        weight = fsum(weights[term] for term in {hit[2] for hit in hits[first:last]})
         if weight > best[2] + 1e-9:
             best = (start, max(ends[first:last]), weight)
     return best

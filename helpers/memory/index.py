@@ -36,6 +36,9 @@ SCANNED_TERMS = 4  # without an index every term costs a reading of the whole ha
 GOAL, URL, TITLE, ACTION, THOUGHT, OBSERVATION = range(6)
 
 
+_MATCH = "SELECT rowid FROM terms WHERE terms MATCH ?"
+
+
 class NoIndexError(HelperError):
     """The index is missing, damaged, of another version, or SQLite here cannot read it."""
 
@@ -97,8 +100,15 @@ class Index:
         """Where the term stands: `state * 8 + field`, ascending."""
         found = self._postings.get(term)
         if found is None:
-            found = self._postings[term] = [row[0] for row in self._match("rowid", term)]
+            found = [row[0] for row in self._base.execute(_MATCH, (_quoted(term),))]
+            self._postings[term] = found
         return found
+
+    def within(self, term: str, states: range) -> list[int]:
+        """The postings of the term in these states."""
+        bounds = (_quoted(term), states.start * 8, states.stop * 8 - 1)
+        rows = self._base.execute(f"{_MATCH} AND rowid BETWEEN ? AND ?", bounds)
+        return [row[0] for row in rows]
 
     def frequency(self, term: str) -> int:
         """How many postings the term has."""
@@ -110,9 +120,6 @@ class Index:
         rows = self._base.execute("SELECT levels FROM lengths WHERE field = ?", (field,))
         levels: bytes = rows.fetchone()[0]
         return levels
-
-    def _match(self, what: str, term: str) -> sqlite3.Cursor:
-        return self._base.execute(f"SELECT {what} FROM terms WHERE terms MATCH ?", (_quoted(term),))
 
     def _read(self, path: str) -> list[tuple[str, int, str]]:
         import sqlite3
@@ -130,7 +137,7 @@ class Index:
                 "SELECT slug, first, convention FROM trajectories ORDER BY number"
             ).fetchall()
         except (sqlite3.Error, TypeError, ValueError) as error:
-            if "fts5" in str(error):
+            if "no such module" in str(error):
                 raise NoIndexError("this Python's SQLite lacks FTS5") from None
             raise NoIndexError(f"{path} is damaged ({error})") from None
 
@@ -175,6 +182,10 @@ class Scan:
         found += [self.layout.firsts[n] * 8 for n, goal in enumerate(self._goals) if term in goal]
         self._postings[term] = sorted(found)
         return self._postings[term]
+
+    def within(self, term: str, states: range) -> list[int]:
+        """The postings of the term in these states."""
+        return [row for row in self.postings(term) if row >> 3 in states]
 
     def frequency(self, term: str) -> int:
         """How many postings the term has."""

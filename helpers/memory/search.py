@@ -15,7 +15,7 @@ from .words import MOST_TERMS, spelling, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .index import Layout, Searchable
+    from .index import Index, Layout, Scan, Searchable
 
 LIMIT = 8
 MOST = 100
@@ -33,7 +33,7 @@ LISTED = 6  # words told per field
 class Limited:
     """An index that shows only some of its postings: of one field, or of one trajectory."""
 
-    def __init__(self, index: Searchable, field: int | None, span: range | None) -> None:
+    def __init__(self, index: Index | Scan, field: int | None, span: range | None) -> None:
         self.layout: Layout = index.layout
         self._index = index
         self._field = field
@@ -41,9 +41,7 @@ class Limited:
 
     def postings(self, term: str) -> list[int]:
         """As those of the index; a goal counts as shown by the first state."""
-        rows = self._index.postings(term)
-        if self._span is not None:
-            rows = [row for row in rows if row >> 3 in self._span]
+        rows = self._index.postings(term) if self._span is None else self._index.within(term, self._span)
         if self._field is not None:
             rows = [row for row in rows if row & 7 == self._field]
         if self._field == GOAL:
@@ -51,8 +49,9 @@ class Limited:
         return rows
 
     def frequency(self, term: str) -> int:
-        """How many of them there are, at most."""
-        return self._index.frequency(term)
+        """How many of them there are."""
+        everything = self._span is None and self._field is None
+        return self._index.frequency(term) if everything else len(self.postings(term))
 
     def lengths(self, field: int) -> bytes:
         """As those of the index."""

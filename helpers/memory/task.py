@@ -32,13 +32,13 @@ class Task:
         """All states ranked by the words of the question."""
         return Ranking(self.index, affordable(self.index, self.question.weights))
 
-    def best(self, ranking: Ranking) -> list[Candidate]:
+    def best(self, ranking: Ranking, most: int = POOL) -> list[Candidate]:
         """The best states; for a question with an image only states with a screenshot, if any has one."""
-        ranked = ranking.best(POOL)
+        ranked = ranking.best(most)
         if self.image:
             pictured = _pictured(self.workspace, self.index)
             if pictured:
-                ranked = [one for one in ranking.best(len(ranking.scores)) if one.state in pictured][:POOL]
+                ranked = [one for one in ranking.best(len(ranking.scores)) if one.state in pictured][:most]
         return gather(ranked, ranking, self.workspace)
 
 

@@ -18,7 +18,7 @@ VERSION = "1"  # of this rule; an index made with another one cannot be searched
 TERM_LENGTH = 64  # characters; the rest of a longer one is cut, in text and query alike
 _WHOLE_LENGTH = 48
 _WHOLE_PARTS = 6
-_MEMORY = 400_000  # chunks whose terms are remembered
+_MEMORY = 200_000  # chunks whose terms are remembered
 
 # Regular expressions are compiled where they are first needed: a search for plain words needs none.
 _JOINING = "._-/:@"

@@ -203,13 +203,17 @@ def spoiled(place: Indexed, how: str) -> Indexed:
         path.write_bytes(b"SQLite format 3\0" + b"\xff" * 9000)
     elif how == "cut off":
         path.write_bytes(path.read_bytes()[:9000])
+    elif how == "no FTS5":
+        with closing(sqlite3.connect(path)) as base, base:  # as a SQLite made without it would see the table
+            base.execute("PRAGMA writable_schema = ON")
+            base.execute("UPDATE sqlite_master SET sql = replace(sql, 'fts5', 'none') WHERE name = 'terms'")
     else:
         with closing(sqlite3.connect(path)) as base, base:
             base.execute("UPDATE format SET version = 99")
     return place
 
 
-@pytest.mark.parametrize("how", ["missing", "damaged", "cut off", "other version"])
+@pytest.mark.parametrize("how", ["missing", "damaged", "cut off", "no FTS5", "other version"])
 def test_without_a_usable_index_the_files_are_searched_and_it_says_why(tmp_path: Path, how: str) -> None:
     pages = [state(f"page {n} shows widget{n}") for n in range(5)]
     place = spoiled(
@@ -217,7 +221,8 @@ def test_without_a_usable_index_the_files_are_searched_and_it_says_why(tmp_path:
     )
     done = place.memory("search", "widget3")
     assert done.hits()[0] == ("one", 3)
-    assert done.out.startswith("(") and "index" in done.out.splitlines()[0]
+    assert done.out.startswith("(")
+    assert ("FTS5" if how == "no FTS5" else "index") in done.out.splitlines()[0]
     assert place.memory("similar", place.slugs["one"], "1").code == 2
 
 
