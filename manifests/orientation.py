@@ -77,7 +77,7 @@ def _fitting(lines: Iterable[str], room: int) -> tuple[list[str], bool]:
 
 def _head(entries: Sequence[Entry]) -> Iterator[str]:
     states = sum(entry.states for entry in entries)
-    pictures = sum(len(entry.image_records) for entry in entries)
+    pictures = sum(entry.pictures.count("\n") + 1 for entry in entries if entry.pictures)
     yield "# Haystack: recorded agent trajectories"
     yield ""
     yield (

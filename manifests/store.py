@@ -87,7 +87,7 @@ class Store:
 
     def has(self, slug: str) -> bool:
         """Whether the trajectory is there."""
-        return slug in self._entries or (is_slug(slug) and (self.trajectories / slug).is_dir())
+        return is_slug(slug) and (self.trajectories / slug).is_dir()
 
     def forget(self, slug: str) -> None:
         """Read the trajectory anew when it is asked for next."""

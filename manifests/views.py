@@ -215,8 +215,9 @@ def view_digest(entries: Iterable[Entry]) -> str:
 
 def _replaced(view: Path, entry: Entry) -> bool:
     """Whether the trajectory was damaged and written anew since the view was made."""
-    shown = (view / "trajectories" / entry.slug / "about.txt").stat()
-    present = (entry.path / "about.txt").stat()
+    # Not pathlib: a view that is there is found in a few milliseconds, five hundred times two stats included.
+    shown = os.stat(f"{view}/trajectories/{entry.slug}/about.txt")  # noqa: PTH116
+    present = os.stat(f"{entry.path}/about.txt")  # noqa: PTH116
     return shown.st_dev == present.st_dev and shown.st_ino != present.st_ino
 
 

@@ -26,7 +26,7 @@ def entry(number: int = 0, **fields: object) -> Entry:
         "states": 5 + number % 30,
         "convention": Convention.SOURCE,
         "size": 0,
-        "image_records": {},
+        "pictures": "",
         **fields,
     }
     slug = slug_of(str(values["id"]), f"{number:010x}")
