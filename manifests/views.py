@@ -54,10 +54,10 @@ class View:
 
 
 class Views:
-    """The views of a store, in `root` (beside the store by default), together at most `cap_bytes` of disk."""
+    """The views of a store, in `root` (in the store by default), together at most `cap_bytes` of disk."""
 
     def __init__(self, store: Store, root: Path | None = None, cap_bytes: int = CAP_BYTES) -> None:
-        self.root = Path(os.path.abspath(root or store.root.parent / "views"))  # noqa: PTH100
+        self.root = Path(os.path.abspath(root or store.root / "views"))  # noqa: PTH100
         self.incoming = self.root / "incoming"
         self.cap_bytes = cap_bytes
         self._store = store

@@ -4,6 +4,7 @@
 `Attempt.archive` then moves the workspace into the run folder and writes the records.
 """
 
+import os
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -83,6 +84,8 @@ class Attempt:
         ended = time.monotonic()
         read = self._read(workspace)
         outcome, detail = decide(facts, read)
+        if outcome is Outcome.INVALID_OUTPUT and (said := self._last_words()):
+            detail = f"{detail}: {said}"
         found = read if isinstance(read, ReadEvidence) else None
         record = AttemptRecord(
             number=self._number,
@@ -178,6 +181,17 @@ class Attempt:
             return read_evidence(workspace.path / OUTPUT_FILE, self._known, budget=self._arm.settings.budget)
         except InvalidEvidence as refusal:
             return refusal
+
+    def _last_words(self) -> str:
+        """The end of what the agent said on stderr, in one printable line."""
+        try:
+            with (self._folder / "stderr").open("rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - 4096))
+                lines = file.read().decode("utf-8", "replace").split("\n")
+        except OSError:
+            return ""
+        last = next((line for line in reversed(lines) if line.strip()), "")
+        return "".join(mark if mark.isprintable() else " " for mark in last).strip()[:200]
 
     def _failed(self, started_at: str, seconds: float, error: Exception) -> AttemptRecord:
         return AttemptRecord(

@@ -228,8 +228,10 @@ class ExternalVenue:
     name = "none"
     links_haystack = True
 
-    def __init__(self, python: str, helpers: Path, announce: Callable[[Path], None]) -> None:
-        """`announce` is called with each workspace that is ready to be picked up."""
+    def __init__(
+        self, python: str, helpers: Path, announce: Callable[[Path, Mapping[str, str]], None]
+    ) -> None:
+        """`announce` is called with each workspace that is ready to be picked up, and its labels."""
         self.python = python
         self._helpers = helpers
         self._announce = announce
@@ -247,7 +249,7 @@ class ExternalVenue:
         over = threading.Event()
         begun = time.monotonic()
         with EvidenceWatch(order, over.set) as watch:
-            self._announce(order.workspace)
+            self._announce(order.workspace, order.labels)
             in_time = over.wait(order.limits.wall_seconds)
         return Facts(
             ending=Ending.STOPPED if in_time else Ending.DEADLINE,

@@ -58,6 +58,19 @@ def load_results(folder: RunFolder, record: RunRecord) -> list[QuestionResult]:
     return results
 
 
+def is_pending(result: QuestionResult, *, with_reader: bool, retry: frozenset[Outcome]) -> bool:
+    """Whether a resume has something to do for a question: a stage is missing, or to be done again."""
+    if result.query is None or result.query.outcome in retry:
+        return True
+    if not with_reader or is_scoreless(result.query.outcome):
+        return False
+    if result.reading is None or result.reading.outcome in retry:
+        return True
+    if is_scoreless(result.reading.outcome):
+        return False
+    return result.verdict is None or result.verdict.outcome in retry
+
+
 def summarise(folder: RunFolder) -> dict[str, Any]:
     """All figures that `runbook eval show --json` prints; shares are 0..1, seconds are wall time."""
     record = folder.record()
@@ -93,6 +106,8 @@ def _is_covered(result: QuestionResult, with_reader: bool) -> bool:
 
 
 def _is_finished(result: QuestionResult, with_reader: bool) -> bool:
+    if result.outcome is Outcome.CANCELLED:
+        return False
     return _is_covered(result, with_reader) or (result.outcome is not None and is_scoreless(result.outcome))
 
 

@@ -1,5 +1,8 @@
 """All commands."""
 
+from importlib.metadata import version
+from typing import Annotated
+
 import typer
 
 from runbook.cli.asking import ask
@@ -15,8 +18,26 @@ app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="A coding agent as the memory: recorded trajectories, isolated sandboxes, span-budgeted evidence.",
 )
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(version("agent-runbook"))
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options of the program itself."""
+
+
 app.command()(demo)
 app.command()(doctor)
 app.command()(ask)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from runbook.cli.home import store_folder
+from runbook.cli.home import existing_store
 from runbook.cli.options import (
     AgentCommand,
     AgentName,
@@ -49,4 +49,4 @@ def ask(
         timeout=timeout,
         budget=budget,
     )
-    answer(question, image, store=store_folder(store), settings=settings, keep=keep, as_json=as_json)
+    answer(question, image, store=existing_store(store), settings=settings, keep=keep, as_json=as_json)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import helpers
 from instructions import InstructionOptions
-from runbook.agents import Agent, ExternalAgent, make_agent
+from runbook.agents import Agent, CommandAgent, ExternalAgent, UnknownAgentError, make_agent
 from runbook.attempt import Arm, AttemptSettings
 from runbook.candidates import CandidateFinder
 from runbook.cli.home import home, workspace_registry
@@ -22,7 +22,7 @@ from runbook.workspace_place import WorkspacePlace, sweep
 from sandbox.docker_engine import DockerSandbox, connect
 from sandbox.doctor import can_bind_mount
 from sandbox.image import ensure_image
-from sandbox.protocol import Limits, Mount, Sandbox, SandboxError
+from sandbox.protocol import Limits, Mount, Sandbox, SandboxError, SandboxSpec
 from sandbox.reaper import Owner, reap
 from sandbox.selection import choose
 
@@ -90,7 +90,9 @@ def _venue(agent: Agent, settings: ArmSettings, say: Callable[[str], None], stac
         return ExternalVenue(
             sys.executable,
             compiled_helpers(sys.executable),
-            lambda workspace: say(f"workspace ready: {workspace} (waiting for memory_module_output.json)"),
+            lambda workspace, labels: say(
+                f"question {labels.get('question', '')}: {workspace} waits for memory_module_output.json"
+            ),
         )
     sandbox = open_sandbox(
         settings.sandbox,
@@ -99,9 +101,32 @@ def _venue(agent: Agent, settings: ArmSettings, say: Callable[[str], None], stac
         say=say,
         stack=stack,
     )
+    if isinstance(agent, CommandAgent):
+        _refuse_missing_program(agent.words[0], sandbox)
     if isinstance(sandbox, DockerSandbox):
         return SandboxVenue(sandbox, BAKED_HELPERS)
     return SandboxVenue(sandbox, Mount(compiled_helpers(sandbox.python), BAKED_HELPERS))
+
+
+def _refuse_missing_program(program: str, sandbox: Sandbox) -> None:
+    """Raise UnknownAgentError where a sandbox lacks the agent's program, before any question is asked.
+
+    A program named by a placeholder, or relative to the workspace, can only be looked for in an attempt.
+    """
+    if "{" in program or program.startswith("."):
+        return
+    with tempfile.TemporaryDirectory(prefix="") as workspace:
+        running = sandbox.start(SandboxSpec(workspace=Path(workspace), limits=Limits(wall_seconds=60)))
+        try:
+            look = f"import shutil, sys; sys.exit(0 if shutil.which({program!r}) else 3)"
+            found = running.exec([sandbox.python, "-I", "-S", "-c", look]).result().exit_code == 0
+        finally:
+            running.collect()
+    if not found:
+        raise UnknownAgentError(
+            f"--agent-command: there is no program {program!r} in the {sandbox.name} sandbox; where it isolates, "
+            "it holds no programs of yours: build them into a --base-image, or choose --sandbox process"
+        )
 
 
 def open_sandbox(

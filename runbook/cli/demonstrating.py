@@ -63,7 +63,7 @@ def _point_onwards(console: Console, out: Path, *, with_reader: bool) -> None:
         f"  {out}/views/*/MANIFEST.md                    the haystack",
         "",
         "To try next:",
-        f'  runbook ask "Who may close a ticket?" --store {out}/store',
+        f'  runbook ask "Which ticket was a duplicate that stayed P1?" --store {out}/store',
         "  runbook demo --out other-demo --agent command --agent-command 'YOUR CLI'   another agent",
     ]
     if not with_reader:

@@ -41,7 +41,7 @@ def doctor(
 
 def _print(console: Console, checks: "list[Check]", *, usable: bool) -> None:
     for check in checks:
-        mark = "ok  " if check.ok else "FAIL"
+        mark = "ok" if check.ok else "no"
         console.print(f"{mark} {check.name}: {check.detail}", markup=False, highlight=False, soft_wrap=True)
         if not check.ok and check.mend:
             console.print(f"     mend: {check.mend}", markup=False, highlight=False, soft_wrap=True)

@@ -1,5 +1,8 @@
 """Endpoints as the command line names them."""
 
+import socket
+from urllib.parse import urlsplit
+
 from evals.endpoint_config import JUDGE_SAMPLING, READER_SAMPLING, EndpointConfig
 from runbook.cli.failures import Mistake
 
@@ -16,6 +19,21 @@ def endpoint(role: str, url: str | None, model: str | None) -> EndpointConfig | 
         )
     except ValueError as error:
         raise Mistake(f"--{role}: {_reason(error)}") from None
+
+
+def refuse_unreachable(role: str, config: EndpointConfig) -> None:
+    """Raise Mistake where nothing listens at the endpoint's address, before anything is spent."""
+    if config.base_url is None:
+        return
+    address = urlsplit(config.base_url)
+    port = address.port or (443 if address.scheme == "https" else 80)
+    try:
+        socket.create_connection((address.hostname or "", port), timeout=config.connect_seconds).close()
+    except OSError as error:
+        raise Mistake(
+            f"--{role}: {config.base_url} is not reachable: {error.strerror or error}; "
+            "start it, or mend the address"
+        ) from None
 
 
 def _reason(error: ValueError) -> str:

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from runbook.cli.failures import Mistake
+
 
 def home() -> Path:
     """RUNBOOK_HOME, else `runbook` in the user's cache folder."""
@@ -15,6 +17,14 @@ def home() -> Path:
 def workspace_registry() -> Path:
     """Where places of workspaces are registered."""
     return home() / "workspaces"
+
+
+def existing_store(chosen: Path | None) -> Path:
+    """The store to use, which must be there. Raises Mistake."""
+    folder = store_folder(chosen)
+    if not folder.is_dir():
+        raise Mistake(f"there is no store at {folder}: import recordings first (`runbook import --help`)")
+    return folder
 
 
 def store_folder(chosen: Path | None) -> Path:

@@ -5,7 +5,7 @@ import random
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -21,12 +21,13 @@ from evals.runs.execute import execute
 from evals.runs.folder import RunFolder, refuse_taken
 from evals.runs.records import now
 from evals.runs.stages import Stages
-from evals.runs.summary import load_results, summarise
+from evals.runs.summary import is_pending, load_results, summarise
 from instructions import prompt_digests
 from manifests.importing import import_lme_v2
 from manifests.store import Store
 from runbook.agents import make_agent
 from runbook.cli.assembly import ArmSettings, assemble_memory
+from runbook.cli.endpoints import refuse_unreachable
 from runbook.cli.failures import Mistake
 from runbook.cli.haystacks import Haystacks
 from runbook.cli.importing import print_warnings
@@ -68,6 +69,9 @@ class Prepared:
 def prepare(config: RunConfig) -> Prepared:
     """Read the data root and choose the questions; spends nothing and writes nothing."""
     make_agent(config.agent, config.agent_command)
+    for role, endpoint in (("reader", config.reader), ("judge", config.judge)):
+        if endpoint is not None:
+            refuse_unreachable(role, endpoint)
     if config.sandbox not in SANDBOXES:
         raise Mistake(f"--sandbox: there is no {config.sandbox!r}; there are {', '.join(SANDBOXES)}")
     data = load_data_root(config.data, config.tier)
@@ -120,6 +124,17 @@ def resume(path: Path, retry: str, *, force: bool, console: Console) -> None:
         scored = [one for one in load_results(folder, record) if one.score is not None]
         if any(one.query and one.query.outcome in outcomes for one in scored):
             raise Mistake("a method failure that has a score is done again only with --force")
+    with_reader = record.config.reader is not None
+    pending = {
+        result.question_id
+        for result in load_results(folder, record)
+        if is_pending(result, with_reader=with_reader, retry=outcomes)
+    }
+    if not pending:
+        console.print("nothing is left to do")
+        print_summary(console, summarise(folder), folder.path)
+        return
+    prepared = replace(prepared, questions=[one for one in prepared.questions if one.id in pending])
     _perform(prepared, lambda: folder, outcomes, console)
 
 
@@ -145,10 +160,10 @@ def _perform(
     config = prepared.config
     cancel = threading.Event()
     with ExitStack() as stack:
+        memory = stack.enter_context(assemble_memory(_arm_settings(config), console.print))
         store = Store.open(config.store)
         slugs = _import(prepared, store, console)
         haystacks = Haystacks(store, console.print)
-        memory = stack.enter_context(assemble_memory(_arm_settings(config), console.print))
         reader, judge = _reader(config, cancel, stack), _judge(config, cancel, stack)
         folder = open_run()
         stack.enter_context(folder.locked())
@@ -165,8 +180,12 @@ def _perform(
             retry=retry,
             cancel=cancel,
         )
-        with run_progress(console, len(prepared.questions)) as on_progress:
-            execute(stages, prepared.questions, concurrency=config.concurrency, on_progress=on_progress)
+        try:
+            with run_progress(console, len(prepared.questions)) as on_progress:
+                execute(stages, prepared.questions, concurrency=config.concurrency, on_progress=on_progress)
+        except KeyboardInterrupt:
+            console.print(f"stopped; go on with: runbook eval resume {folder.path}", soft_wrap=True)
+            raise
     print_summary(console, summarise(folder), folder.path)
 
 

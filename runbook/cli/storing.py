@@ -10,7 +10,7 @@ from manifests.maintenance import collect_garbage, disk_use, repair, verify
 from manifests.store import Store
 from manifests.views import Views
 from runbook.cli.failures import FAILURE, Commands
-from runbook.cli.home import store_folder
+from runbook.cli.home import existing_store
 from runbook.cli.options import AsJson, StoreOption
 from runbook.cli.tables import megabytes, print_json
 
@@ -20,7 +20,7 @@ storing = typer.Typer(cls=Commands, no_args_is_help=True, help="Look after a sto
 @storing.command()
 def du(store: StoreOption = None, as_json: AsJson = False) -> None:
     """How much disk the store and its views take."""
-    opened = Store.open(store_folder(store))
+    opened = Store.open(existing_store(store))
     use = disk_use(opened, Views(opened))
     if as_json:
         print_json({"store": str(opened.root), **asdict(use)})
@@ -42,7 +42,7 @@ def gc(
     as_json: AsJson = False,
 ) -> None:
     """Remove what killed processes left, unused screenshots, and views over the cap."""
-    opened = Store.open(store_folder(store))
+    opened = Store.open(existing_store(store))
     cap = None if cap_gb is None else int(cap_gb * 10**9)
     done = collect_garbage(opened, Views(opened), cap_bytes=cap)
     if as_json:
@@ -67,7 +67,7 @@ def verify_store(
     as_json: AsJson = False,
 ) -> None:
     """Read everything and compare it with its digests; lists each damaged file."""
-    opened = Store.open(store_folder(store))
+    opened = Store.open(existing_store(store))
     damages = verify(opened)
     removed = repair(opened, Views(opened), damages) if mend and damages else []
     if as_json:
@@ -82,7 +82,9 @@ def verify_store(
         for damage in damages:
             console.print(f"{damage.path}: {damage.problem}", markup=False, highlight=False, soft_wrap=True)
         for slug in removed:
-            console.print(f"removed {slug}: import its data root again", markup=False, highlight=False)
+            console.print(f"removed {slug}: import its recordings again", markup=False, highlight=False)
+        if damages and not mend:
+            console.print("mend: runbook store verify --repair, then import the recordings again")
         if not damages:
             console.print(f"{opened.root} is intact", highlight=False, soft_wrap=True)
     if damages and not removed:

@@ -196,3 +196,30 @@ def wait_for(ready: Callable[[], object], seconds: float = 60.0) -> None:
     while not ready():
         assert time.monotonic() < end, "nothing happened"
         time.sleep(0.05)
+
+
+def test_a_program_that_the_sandbox_lacks_is_a_mistake_before_any_question(
+    runbook: Runbook, data_root: Path, tmp_path: Path
+) -> None:
+    command = ["--agent", "command", "--agent-command", "no-such-agent -p", "--sandbox", "process"]
+    ended = runbook("eval", "run", "--data", data_root, "--out", "run", *command, "--allow-no-isolation")
+    assert ended.returncode == 2
+    assert "no-such-agent" in ended.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_reader_that_is_not_there_is_a_mistake_before_any_question(
+    runbook: Runbook, data_root: Path, tmp_path: Path
+) -> None:
+    reader = ["--reader", "http://127.0.0.1:9/v1", "--reader-model", "m"]
+    ended = runbook("eval", "run", "--data", data_root, "--out", "run", *reader)
+    assert ended.returncode == 2
+    assert "not reachable" in ended.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_why_an_agent_failed_is_in_its_record(runbook: Runbook, data_root: Path, tmp_path: Path) -> None:
+    script = "echo quota used up >&2; exit 9"
+    ended = runbook("eval", "run", "--data", data_root, "--out", "run", "--attempts", "1", *agent(script))
+    assert ended.returncode == 0
+    assert "quota used up" in ended.stdout
