@@ -124,8 +124,8 @@ def _refuse_missing_program(program: str, sandbox: Sandbox) -> None:
             running.collect()
     if not found:
         raise UnknownAgentError(
-            f"--agent-command: there is no program {program!r} in the {sandbox.name} sandbox; where it isolates, "
-            "it holds no programs of yours: build them into a --base-image, or choose --sandbox process"
+            f"--agent-command: there is no program {program!r} in the {sandbox.name} sandbox; where "
+            "it isolates, it holds no programs of yours: build them into a --base-image, or choose --sandbox process"
         )
 
 

@@ -60,7 +60,7 @@ def _point_onwards(console: Console, out: Path, *, with_reader: bool) -> None:
         "To look at:",
         f"  {out}/run/questions/*/attempts/1/workspace   what the agent saw and wrote",
         f"  {out}/run/questions/*/query.1.json           evidence, context, latency",
-        f"  {out}/views/*/MANIFEST.md                    the haystack",
+        f"  {out}/store/views/*/MANIFEST.md              the haystack",
         "",
         "To try next:",
         f'  runbook ask "Which ticket was a duplicate that stayed P1?" --store {out}/store',
