@@ -125,7 +125,7 @@ def _refuse_missing_program(program: str, sandbox: Sandbox) -> None:
     if not found:
         raise UnknownAgentError(
             f"--agent-command: there is no program {program!r} in the {sandbox.name} sandbox; where "
-            "it isolates, it holds no programs of yours: build them into a --base-image, or choose --sandbox process"
+            "it isolates, it holds none of yours: build it into a --base-image, or choose --sandbox process"
         )
 
 
