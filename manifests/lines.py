@@ -1,14 +1,16 @@
 """Where the lines of a JSONL file begin, found without ever holding one."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from .errors import DataError
 
 MAX_LINE = 64 * 2**20  # bytes
 _BLOCK = 2**20
+_CHARACTER = re.compile(rb"\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,25 +22,25 @@ class Line:
     length: int
 
 
-def find_lines(path: Path, file: BinaryIO) -> Iterator[Line]:
+def find_lines(path: Path, file: BufferedReader) -> Iterator[Line]:
     """The lines of `file` in order.
 
     Raises DataError at a line over MAX_LINE, before the rest of it is read.
     """
     number = start = position = 0
     blank = True
-    while block := file.read(_BLOCK):
+    block = bytearray(_BLOCK)
+    while size := file.readinto(block):
         begin = 0
-        while (end := block.find(b"\n", begin)) >= 0:
+        while (end := block.find(b"\n", begin, size)) >= 0:
             number += 1
             stop = position + end
             _check(path, number, stop - start)
-            if not (blank and not block[begin:end].strip()):
+            if not blank or _CHARACTER.search(block, begin, end):
                 yield Line(number, start, stop - start)
             start, begin, blank = stop + 1, end + 1, True
-        rest = block[begin:]
-        blank = blank and not rest.strip()
-        position += len(block)
+        blank = blank and not _CHARACTER.search(block, begin, size)
+        position += size
         _check(path, number + 1, position - start)
     if not blank:
         yield Line(number + 1, start, position - start)
