@@ -31,7 +31,7 @@ LOCAL_RARITY = 0.75  # share of the rarity within the trajectory; the rest is th
 AGAIN = 0.4
 FIRST_STATE = 0.05  # of the whole: a first state mostly repeats the goal
 
-OWN = {OBSERVATION: 1.0, THOUGHT: 0.8, ACTION: 0.5, TITLE: 0.6, URL: 0.4}
+OWN = {OBSERVATION: 1.0, THOUGHT: 0.8, ACTION: 0.5, TITLE: 0.8, URL: 0.6}
 LED_HERE = {ACTION: 0.6, THOUGHT: 0.3}
 LENGTH_MATTERS = {OBSERVATION: 0.7, THOUGHT: 0.3, ACTION: 0.3}
 SATURATION = 2.0

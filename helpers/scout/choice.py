@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from ..memory.ranking import Ranking
 
 SMALL_BUDGET = 8  # states; a smaller one is used up
-SHARE = 0.7  # of the budget for a question about one fact
-SHARE_COMPARING = 0.8  # for one that compares runs or steps
-WORTH = 0.75  # of the best score: what a state needs to be handed in
+SHARE = 0.7  # of a larger one: more would rather hide the answer than hold it
+LEAST = 0.25  # of the budget: so many are handed in whatever their score
+WORTH = 0.5  # of the best score: what a further state needs
 ENDS = 2  # best trajectories whose last state is handed in as well: it shows how they came out,
 ENDED = 4  # where at least so many of their states are
 
@@ -31,21 +31,17 @@ class Choice:
 def choose(task: Task, ranking: Ranking, budget: int) -> Choice:
     """The states to hand in, at most `budget`."""
     layout = ranking.layout
-    count = _worth(task, budget)
+    count = budget if budget <= SMALL_BUDGET else round(budget * SHARE)
     candidates = task.best(ranking)
     if not candidates:
         return Choice([], [], layout)
-    least = candidates[0].score * (WORTH if budget > SMALL_BUDGET else 0)
-    picked = diverse([one for one in candidates if one.score >= least], count)
+    least = candidates[0].score * WORTH
+    few = budget if budget <= SMALL_BUDGET else round(budget * LEAST)
+    picked = diverse(
+        [one for place, one in enumerate(candidates) if place < few or one.score >= least], count
+    )
     ends = _ends(picked, layout) if budget > SMALL_BUDGET else []
     return Choice(picked[: count - len(ends)], ends, layout)
-
-
-def _worth(task: Task, budget: int) -> int:
-    """How many states the question is worth."""
-    if budget <= SMALL_BUDGET:
-        return budget
-    return round(budget * (SHARE_COMPARING if task.question.runs > 1 else SHARE))
 
 
 def _ends(picked: list[Candidate], layout: Layout) -> list[int]:
