@@ -31,16 +31,13 @@ class Choice:
 def choose(task: Task, ranking: Ranking, budget: int) -> Choice:
     """The states to hand in, at most `budget`."""
     layout = ranking.layout
-    count = budget if budget <= SMALL_BUDGET else round(budget * SHARE)
     candidates = task.best(ranking)
-    if not candidates:
-        return Choice([], [], layout)
-    least = candidates[0].score * WORTH
-    few = budget if budget <= SMALL_BUDGET else round(budget * LEAST)
-    picked = diverse(
-        [one for place, one in enumerate(candidates) if place < few or one.score >= least], count
-    )
-    ends = _ends(picked, layout) if budget > SMALL_BUDGET else []
+    if budget <= SMALL_BUDGET or not candidates:
+        return Choice(diverse(candidates, budget), [], layout)
+    count, few, least = round(budget * SHARE), round(budget * LEAST), candidates[0].score * WORTH
+    worth = [one for place, one in enumerate(candidates) if place < few or one.score >= least]
+    picked = diverse(worth, count)
+    ends = _ends(picked, layout)
     return Choice(picked[: count - len(ends)], ends, layout)
 
 
