@@ -62,6 +62,7 @@ def read_rows(path: Path, digest: Digest) -> Iterator[Row]:
     Raises DatasetError for a line that is too long, not UTF-8, not JSON, or not an object.
     """
     try:
+        refuse_special(path)
         with path.open("rb") as stream:
             number = 0
             while line := stream.readline(MAX_ROW_BYTES + 1):
@@ -78,6 +79,12 @@ def read_rows(path: Path, digest: Digest) -> Iterator[Row]:
         raise _unreadable(path, error) from error
 
 
+def refuse_special(path: Path) -> None:
+    """Raise DatasetError for a pipe, socket or device, which would be waited for."""
+    if not path.is_file() and not path.is_dir() and path.exists():
+        raise DatasetError(f"{path} is not a regular file (put the file itself there)")
+
+
 def _row_object(path: Path, number: int, line: bytes) -> Mapping[str, object]:
     value = _parse(path, line, first_line=number)
     if not isinstance(value, dict):
@@ -88,6 +95,7 @@ def _row_object(path: Path, number: int, line: bytes) -> Mapping[str, object]:
 def read_json(path: Path, digest: Digest | None) -> JsonFile:
     """A whole JSON file; raises DatasetError for one that is too big, not UTF-8, or not JSON."""
     try:
+        refuse_special(path)
         if path.stat().st_size > MAX_JSON_BYTES:
             raise DatasetError(
                 f"{path}: the file is larger than {MAX_JSON_BYTES // MIB} MiB (make it smaller)"

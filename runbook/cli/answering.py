@@ -12,6 +12,7 @@ from runbook.cli.failures import FAILURE, Mistake
 from runbook.cli.haystacks import Haystacks
 from runbook.cli.home import home
 from runbook.cli.tables import print_json
+from runbook.cli.terminal import inert
 from runbook.memory import QueryResult, QueryTask
 from runbook.outcomes import Outcome
 from runbook.question import Question
@@ -64,13 +65,15 @@ def answer(
 def _print(console: Console, result: QueryResult, folder: Path) -> None:
     if result.evidence is None or result.evidence.is_empty:
         detail = result.attempts[-1].detail if result.attempts else ""
-        console.print(f"no evidence ({result.outcome}) {detail}".rstrip(), markup=False, highlight=False)
+        console.print(
+            inert(f"no evidence ({result.outcome}) {detail}".rstrip()), markup=False, highlight=False
+        )
     else:
-        console.print(result.evidence.memory_markdown, markup=False, highlight=False, soft_wrap=True)
+        console.print(inert(result.evidence.memory_markdown), markup=False, highlight=False, soft_wrap=True)
         console.print("\nStates, most important first:", highlight=False)
         for span in result.evidence.trajectory_spans:
             console.print(
-                f"  {span.trajectory_id} {span.start_state_index}-{span.end_state_index}",
+                f"  {inert(span.trajectory_id)} {span.start_state_index}-{span.end_state_index}",
                 markup=False,
                 highlight=False,
             )

@@ -8,6 +8,8 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from runbook.cli.terminal import inert
+
 MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 
 
@@ -50,7 +52,7 @@ def _code(error: Exception) -> int | None:
 
 
 def _say(line: str) -> None:
-    Console(stderr=True, soft_wrap=True, highlight=False).print(line, markup=False)
+    Console(stderr=True, soft_wrap=True, highlight=False).print(inert(line), markup=False)
 
 
 def interrupt_on_terminate() -> None:

@@ -15,6 +15,7 @@ from runbook.cli.home import store_folder
 from runbook.cli.options import AsJson, StoreOption
 from runbook.cli.progress import counting
 from runbook.cli.tables import print_json
+from runbook.cli.terminal import inert
 
 if TYPE_CHECKING:
     from manifests.sessions import SessionReport
@@ -86,7 +87,7 @@ def _sessions(agent: str, path: Path, store: Path | None, *, as_json: bool) -> N
 def print_warnings(console: Console, report: "ImportReport | SessionReport") -> None:
     """What an import mended or left out, a line each."""
     for warning in report.warnings:
-        console.print(f"warning: {warning}", markup=False, highlight=False, soft_wrap=True)
+        console.print(inert(f"warning: {warning}"), markup=False, highlight=False, soft_wrap=True)
 
 
 def _figures(report: ImportReport) -> dict[str, int]:

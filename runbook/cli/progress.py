@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from runbook.cli.terminal import inert
+
 if TYPE_CHECKING:
     from evals.runs.execute import Progress as RunProgress
 
@@ -49,7 +51,7 @@ def _bar(console: Console, total: int) -> Iterator[Callable[["RunProgress"], Non
             rate = 60 * progress.done / max(time.monotonic() - begun, 1e-9)
             bar.update(task, completed=progress.done, rate=f"{rate:.0f}/min")
             if line := trouble(progress):
-                bar.console.print(line, markup=False, highlight=False)
+                bar.console.print(inert(line), markup=False, highlight=False)
 
         yield update
 
@@ -60,7 +62,7 @@ def _lines(console: Console, total: int) -> Callable[["RunProgress"], None]:
     def update(progress: "RunProgress") -> None:
         nonlocal last
         if line := trouble(progress):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+            console.print(inert(line), markup=False, highlight=False, soft_wrap=True)
         now = time.monotonic()
         if now - last < LINE_SECONDS and progress.done < total:
             return

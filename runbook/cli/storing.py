@@ -13,6 +13,7 @@ from runbook.cli.failures import FAILURE, Commands
 from runbook.cli.home import existing_store
 from runbook.cli.options import AsJson, StoreOption
 from runbook.cli.tables import megabytes, print_json
+from runbook.cli.terminal import inert
 
 storing = typer.Typer(cls=Commands, no_args_is_help=True, help="Look after a store.")
 
@@ -80,7 +81,9 @@ def verify_store(
     else:
         console = Console()
         for damage in damages:
-            console.print(f"{damage.path}: {damage.problem}", markup=False, highlight=False, soft_wrap=True)
+            console.print(
+                inert(f"{damage.path}: {damage.problem}"), markup=False, highlight=False, soft_wrap=True
+            )
         for slug in removed:
             console.print(f"removed {slug}: import its recordings again", markup=False, highlight=False)
         if damages and not mend:

@@ -7,6 +7,9 @@ from typing import Any
 import orjson
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+from runbook.cli.terminal import inert
 
 NONE = "-"
 
@@ -23,7 +26,7 @@ def print_summary(console: Console, summary: dict[str, Any], folder: Path) -> No
     table.add_column(style="bold")
     table.add_column()
     for name, value in _rows(summary):
-        table.add_row(name, value)
+        table.add_row(Text(name), Text(value))
     console.print(table)
     if summary["reader"] is None:
         console.print(
@@ -51,7 +54,7 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
                 f"{percent(accuracy['strict'])} of all, {percent(accuracy['conditional'])} of scored",
             )
         )
-        rows += [(f"  {kind}", percent(value)) for kind, value in accuracy["by_type"].items()]
+        rows += [(f"  {inert(kind)}", percent(value)) for kind, value in accuracy["by_type"].items()]
     if evidence["n"]:
         rows += [
             ("evidence hit", f"{percent(evidence['hit'])} of gold pieces (n = {evidence['n']})"),

@@ -42,7 +42,7 @@ def test_programs_get_the_same_as_json(runbook: Runbook, history: Path) -> None:
     report = json.loads(done.stdout)
     assert (report["sessions"], report["states"], report["reused"]) == (1, 3, 1)
     assert report["masked"] == {"password": 1}
-    assert list(report["slugs"]) == ["2026-03-02-shop-5555abcd"]
+    assert list(report["slugs"]) == ["shop-2026-03-02-5555abcd"]
     assert report["next"].startswith("runbook ask ")
 
 
@@ -62,4 +62,4 @@ def test_a_persons_own_history_can_be_asked(runbook: Runbook, tmp_path: Path, ag
     assert runbook("import", agent, "history", "--store", "store").returncode == 0
     asked = runbook("ask", QUESTION, "--store", "store", "--sandbox", "process")
     assert asked.returncode == 0, asked.stderr
-    assert "2026-03-02-shop-5555abcd 0-" in asked.stdout
+    assert "shop-2026-03-02-5555abcd 0-" in asked.stdout

@@ -25,7 +25,8 @@ def look(path):
 for folder, folders, names in os.walk("/"):
     if pattern.search(os.fsencode(folder)):
         print("FOUND as", folder)
-    folders[:] = [one for one in folders if os.path.join(folder, one) not in ("/proc", "/sys", "/dev", "/usr")]
+    if folder == "/":
+        folders[:] = [one for one in folders if one not in ("proc", "sys", "dev", "usr")]
     for name in names:
         look(os.path.join(folder, name))
 for process in [one for one in os.listdir("/proc") if one.isdigit()] + ["self"]:
