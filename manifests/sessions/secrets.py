@@ -14,13 +14,19 @@ from heapq import merge
 from importlib.resources import files
 from typing import Any
 
+from .assignments import (
+    assignment_of,
+    is_literal,
+    is_named,
+    is_one,
+    is_reference,
+    is_remark,
+    is_stand_in,
+    may_hold_secret,
+)
+
 # Not inside a longer word; the n of a written-out \n is none.
 _BOUNDARY = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
-_VARIABLE = re.compile(r"\$[A-Za-z_{(]|%[\w(]|\{|<|\*|\[masked")  # filled in elsewhere, or masked already
-_PLACEHOLDER = re.compile(
-    r"(?i)(.)\1*|x{3}.*|(?:your|my|the|a)?[_-]?(?:user)?(?:pass(?:word)?|passwd|pwd|pw|secret|token|key)|\.{2,}.*"
-)
-_PATH = re.compile(r"~?\.{0,2}/|[A-Za-z]:(?:\\|/|$)|https?:")
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")  # config.db2.password
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _WORDS = re.compile(r"(?:[a-z]+\d{0,2}|\d{1,4})(?:[_.-](?:[a-z]+\d{0,2}|\d{1,4}))*")  # deploy-bot-2
@@ -31,6 +37,9 @@ _RANDOM = 12  # characters at least
 _RANDOM_BITS = 3.0  # per character
 
 
+Judge = Callable[[re.Match[str], int, int], bool]  # whether a match is a secret, and that from where to where
+
+
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """One kind of secret; see secrets.toml."""
@@ -39,7 +48,7 @@ class Pattern:
     words: tuple[str, ...]
     expression: re.Pattern[str]
     groups: tuple[str, ...]
-    judge: Callable[[str], bool]
+    judge: Judge
 
 
 class Masker:
@@ -76,7 +85,7 @@ def _find(pattern: Pattern, words: list[str], text: str, lowered: str) -> Iterat
             continue
         begin, end = _secret(found, pattern.groups)
         called = found.lastgroup == "secret" and text[end : end + 1] in ("(", "[")
-        if end > begin and not called and pattern.judge(text[begin:end]):
+        if end > begin and not called and pattern.judge(found, begin, end):
             yield begin, end
             done = found.end()
         else:
@@ -112,18 +121,38 @@ def _replaced(text: str, spans: list[tuple[int, int]], mark: str) -> str:
     return "".join((*parts, text[at:]))
 
 
-def _always(_secret: str) -> bool:
+def _always(_found: re.Match[str], _begin: int, _end: int) -> bool:
     return True
+
+
+def _of_value(judge: Callable[[str], bool]) -> Judge:
+    return lambda found, begin, end: judge(found.string[begin:end])
+
+
+def _assigned(looks_secret: Callable[[str], bool]) -> Judge:
+    """Of a name and its value: a literal of a name that says so, or what looks like a secret anyway."""
+
+    def judge(found: re.Match[str], begin: int, end: int) -> bool:
+        if end - begin < _PASSWORD or is_remark(found.string[begin:end]):
+            return False
+        assignment = assignment_of(found, begin, end)
+        if not is_one(assignment):
+            return False
+        if is_named(assignment) and is_literal(assignment):
+            return True
+        return may_hold_secret(assignment.name) and looks_secret(assignment.value)
+
+    return judge
 
 
 def _literal(secret: str) -> bool:
     """A value itself, rather than a variable or a word that stands for one."""
-    return not _VARIABLE.match(secret) and not _PLACEHOLDER.fullmatch(secret)
+    return not is_stand_in(secret)
 
 
 def _password(secret: str) -> bool:
     """A literal with a digit or a sign in it, which is no path and no attribute in program text."""
-    if len(secret) < _PASSWORD or not _literal(secret) or _PATH.match(secret) or _ATTRIBUTE.fullmatch(secret):
+    if len(secret) < _PASSWORD or is_stand_in(secret) or is_reference(secret) or _ATTRIBUTE.fullmatch(secret):
         return False
     letters = any(c.isalpha() for c in secret)
     return letters and any(c.isdigit() or c in "!@#$%^&*+=?~" for c in secret)
@@ -145,11 +174,13 @@ def _entropy(text: str) -> float:
     return -sum(n / len(text) * math.log2(n / len(text)) for n in counts)
 
 
-_JUDGES: dict[str, Callable[[str], bool]] = {
+_JUDGES: dict[str, Judge] = {
     "": _always,
-    "literal": _literal,
-    "password": _password,
-    "random": _random,
+    "literal": _of_value(_literal),
+    "password": _of_value(_password),
+    "random": _of_value(_random),
+    "assigned": _assigned(_random),
+    "password assigned": _assigned(_password),
 }
 
 
