@@ -65,9 +65,9 @@ def command_line(command: Any) -> str:
 
 
 def first_line(action: str, limit: int = 100) -> str:
-    """The action on one line, cut to `limit` characters."""
+    """The action on one line, cut to `limit` characters between words: half a secret would not be known."""
     line = action.split("\n", 1)[0]
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return line if len(line) <= limit else line[:limit].rpartition(" ")[0] + "…"
 
 
 def _free_form(tool: str, text: str) -> str:
@@ -87,4 +87,6 @@ def _changes(left: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _changed(sign: str, text: Any) -> list[str]:
-    return [f"{sign}{line}" for line in text.split("\n")] if isinstance(text, str) and text else []
+    if not isinstance(text, str) or not text:
+        return []
+    return [f"{sign} {line}" if line else sign for line in text.split("\n")]

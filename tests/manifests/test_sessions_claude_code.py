@@ -68,8 +68,8 @@ def test_each_state_is_what_was_seen_and_what_was_done_then(store: Store, tmp_pa
 def test_a_session_is_named_by_its_day_and_project(store: Store, tmp_path: Path) -> None:
     imported = Imported(claude_session().write(tmp_path), store)
     trajectory, entry = imported.one, imported.entries[0]
-    assert trajectory.id == "2026-03-02-shop-5555abcd"
-    assert entry.slug.startswith("2026-03-02-shop-5555abcd-")
+    assert trajectory.id == "shop-2026-03-02-5555abcd"
+    assert entry.slug.startswith("shop-2026-03-02-5555abcd-")
     assert trajectory.goal == "How do we fix the flaky deploy?"
     assert (trajectory.domain, trajectory.start_url, trajectory.outcome) == (
         "claude-code",
@@ -149,7 +149,7 @@ def test_an_edit_shows_what_it_changed(store: Store, tmp_path: Path) -> None:
     session.calls("Write", file_path="/e.yml", content="a: 1\n")
     session.gets("created")
     states = Imported(session.write(tmp_path), store).one.states
-    assert states[0].action == "Edit /d.yml\n-retries: 0\n+retries: 3\n+wait: 5"
+    assert states[0].action == "Edit /d.yml\n- retries: 0\n+ retries: 3\n+ wait: 5"
     assert states[1].action == "Write /e.yml\na: 1\n"
     assert states[2].action == ""
 
@@ -248,7 +248,7 @@ def test_a_subagents_own_file_is_named_after_its_session(store: Store, tmp_path:
     session.user("Look at the api")
     session.says("It is Go.")
     file = write_lines(tmp_path / SESSION / "subagents" / "agent-a1fc69851797d2b4c.jsonl", session.lines)
-    assert Imported(file, store).one.id == "2026-03-02-shop-5555abcd-a1fc6985"
+    assert Imported(file, store).one.id == "shop-2026-03-02-5555abcd-a1fc6985"
 
 
 def test_a_message_that_the_file_repeats_counts_once(store: Store, tmp_path: Path) -> None:
