@@ -3,7 +3,6 @@
 import hashlib
 import re
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 
 from ..model import Trajectory
@@ -44,13 +43,12 @@ def recorded(
     if not conversation.acted and not goal:
         return None
     states = conversation.states(_head(source, conversation, title), scrubber)
-    # All that is scrubbed here stands in the states too.
-    folder = scrubber.scrub_again(conversation.folder)
+    url = folder_url(conversation.folder)
     return Trajectory(
-        id=scrubber.scrub_again(_name(source, folder, conversation.began)),
+        id=scrubber.scrub(_name(source, conversation)),
         domain=source.domain,
-        goal=_shortened(scrubber.scrub_again(goal or title)) or _NO_GOAL,
-        start_url=folder_url(folder),
+        goal=scrubber.scrub(_shortened(goal or title) or _NO_GOAL),
+        start_url=scrubber.scrub(url),
         outcome=None,
         states=states,
     )
@@ -75,11 +73,12 @@ def without_blocks(text: str, tag: str) -> str:
     return "".join([*kept, text]).strip()
 
 
-def _name(source: Source, folder: str, began: datetime | None) -> str:
-    """An id that sorts by project and date, and that few letters tell apart: shop-2026-11-29-9f3c01aa."""
+def _name(source: Source, conversation: Conversation) -> str:
+    """An id that sorts by date and tells the project: 2026-11-29-shop-9f3c01aa."""
+    began = conversation.began
     parts = [
-        _UNFIT.sub("-", _project(folder))[:_PROJECT].strip("-") or source.domain,
         began.date().isoformat() if began else "undated",
+        _UNFIT.sub("-", _project(conversation.folder))[:_PROJECT].strip("-") or source.domain,
         _UNFIT.sub("", source.session)[-_TAIL:],
         _UNFIT.sub("", source.subagent)[:_TAIL],
     ]
