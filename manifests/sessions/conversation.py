@@ -113,9 +113,13 @@ class Conversation:
         """The states, scrubbed; the first one begins with `head`. Empty where nothing was recorded."""
         self._answer()
         states: list[State] = []
+        urls = {self.folder: scrubber.scrub_again(folder_url(self.folder))}  # told by the head already
         for number, step in enumerate(self._steps):
             text = "\n".join([head, "", *step.seen] if number == 0 else step.seen)
-            url = folder_url(step.folder or self.folder)
+            folder = step.folder or self.folder
+            if folder not in urls:
+                urls[folder] = scrubber.scrub(folder_url(folder))
+            url = urls[folder]
             # A state shows one picture, so further ones are states in which nothing was done yet.
             for place, picture in enumerate(step.pictures[:-1]):
                 states.append(_state(len(states), url, text, picture, scrubber))
@@ -155,7 +159,7 @@ def _state(index: int, url: str, text: str, picture: str | None, scrubber: Scrub
     return State(
         index=index,
         step=index,
-        url=scrubber.scrub(url),
+        url=url,
         action="",
         thought="",
         text=scrubber.scrub(text),

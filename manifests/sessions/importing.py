@@ -27,14 +27,15 @@ Progress = Callable[[int, int], None]
 
 @dataclass(slots=True)
 class SessionReport:
-    """What an import did. `slugs` maps the sessions' ids to the store's.
+    """What an import did. `slugs` maps the sessions' ids to the store's, `newest` is the one changed last.
 
-    `reused` files were not read again; `repeated` sessions are left out because another one begins with all
-    of them; `skipped` lines could not be read; `masked` counts secrets by kind. All but `reused` are about
-    all that was found, read now or before.
+    `reused` of the `sessions` were not read again; `repeated` ones are left out because another one begins
+    with all of them; `empty` files hold nothing that happened; `skipped` lines could not be read; `masked`
+    counts secrets by kind. All but `reused` are about all that was found, read now or before.
     """
 
     slugs: dict[str, str] = field(default_factory=dict)
+    newest: str = ""
     sessions: int = 0
     states: int = 0
     reused: int = 0
@@ -78,11 +79,12 @@ class _Run:
         with reporting(f"cannot write to the store {self._store.root}"), self._ledger.opened():
             versions = Versions(self._store)
             stale = {key: file for key, file in files.items() if not self._fresh(key, file, versions)}
-            report.reused = len(files) - len(stale)
             if stale:
                 self._ledger.distrust(stale)
                 self._read_all(stale, len(files), versions)
-            records = [self._ledger.records[key] for key in files if key in self._ledger.records]
+            known = self._ledger.records
+            records = [known[key] for key in files if key in known]
+            report.reused = sum(len(_seen(known[key])) for key in files if key not in stale)
         self._check(records)
         _sum_up(report, records)
         return report
@@ -133,10 +135,16 @@ class _Run:
         )
 
 
+def _seen(record: FileRecord) -> list[Kept]:
+    """The trajectories of a file that no other one repeats."""
+    return [kept for kept in record.kept if not kept.within]
+
+
 def _sum_up(report: SessionReport, records: list[FileRecord]) -> None:
     masked: Counter[str] = Counter()
     for record in records:
-        seen = [kept for kept in record.kept if not kept.within]
+        seen = _seen(record)
+        report.newest = seen[0].slug if seen else report.newest
         report.slugs.update({kept.id: kept.slug for kept in seen})
         report.sessions += len(seen)
         report.states += sum(kept.states for kept in seen)

@@ -17,7 +17,7 @@ from ..receipts import Signature, boot_id
 from .finding import shown
 
 NEVER = Signature(-1, -1, -1)  # of no file
-_VERSION = 1  # of what importing makes of a file; after a change all are read again
+_VERSION = 2  # of what importing makes of a file; after a change all are read again
 
 
 @dataclass(slots=True)
@@ -93,9 +93,10 @@ class Ledger:
     def _load(self) -> None:
         try:
             stored = orjson.loads(self._path.read_bytes())
-            if stored["version"] == _VERSION:
-                self.records = {key: _record(raw) for key, raw in stored["files"].items()}
-                self.rebooted = stored["boot"] != self.boot
+            self.records = {key: _record(raw) for key, raw in stored["files"].items()}
+            self.rebooted = stored["boot"] != self.boot
+            if stored["version"] != _VERSION:
+                self.distrust(self.records)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             self.records = {}
 

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 
 from ..model import Trajectory
@@ -43,12 +44,13 @@ def recorded(
     if not conversation.acted and not goal:
         return None
     states = conversation.states(_head(source, conversation, title), scrubber)
-    url = folder_url(conversation.folder)
+    # All that is scrubbed here stands in the states too.
+    folder = scrubber.scrub_again(conversation.folder)
     return Trajectory(
-        id=scrubber.scrub(_name(source, conversation)),
+        id=scrubber.scrub_again(_name(source, folder, conversation.began)),
         domain=source.domain,
-        goal=scrubber.scrub(_shortened(goal or title) or _NO_GOAL),
-        start_url=scrubber.scrub(url),
+        goal=_shortened(scrubber.scrub_again(goal or title)) or _NO_GOAL,
+        start_url=folder_url(folder),
         outcome=None,
         states=states,
     )
@@ -73,12 +75,11 @@ def without_blocks(text: str, tag: str) -> str:
     return "".join([*kept, text]).strip()
 
 
-def _name(source: Source, conversation: Conversation) -> str:
-    """An id that sorts by date and tells the project: 2026-11-29-shop-9f3c01aa."""
-    began = conversation.began
+def _name(source: Source, folder: str, began: datetime | None) -> str:
+    """An id that sorts by project and date, and that few letters tell apart: shop-2026-11-29-9f3c01aa."""
     parts = [
+        _UNFIT.sub("-", _project(folder))[:_PROJECT].strip("-") or source.domain,
         began.date().isoformat() if began else "undated",
-        _UNFIT.sub("-", _project(conversation.folder))[:_PROJECT].strip("-") or source.domain,
         _UNFIT.sub("", source.session)[-_TAIL:],
         _UNFIT.sub("", source.subagent)[:_TAIL],
     ]

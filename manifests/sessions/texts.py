@@ -25,3 +25,10 @@ class Scrubber:
         if "\x1b" in text:
             text = _TERMINAL.sub("", text)
         return self._masker.mask(self._cleaner.clean(text))
+
+    def scrub_again(self, text: str) -> str:
+        """`text` as it may be kept, not counted: it repeats what is scrubbed elsewhere."""
+        counted = self._masker.masked.copy()
+        scrubbed = self.scrub(text)
+        self._masker.masked = counted
+        return scrubbed

@@ -1,5 +1,6 @@
 """`runbook import`: recordings into a store."""
 
+import re
 import shlex
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +20,11 @@ from runbook.cli.terminal import inert
 
 if TYPE_CHECKING:
     from manifests.sessions import SessionReport
+
+_WORD = re.compile(r"\w[\w'./:-]*\w|\w")
+_LEAST_WORDS = 3
+_MOST_WORDS = 10
+_LONGEST_QUESTION = 80  # characters
 
 importing = typer.Typer(cls=Commands, no_args_is_help=True, help="Import recordings into a store.")
 
@@ -72,7 +78,8 @@ def _sessions(agent: str, path: Path, store: Path | None, *, as_json: bool) -> N
     with counting(console, "session files") as progress:
         report = import_sessions(path.expanduser(), opened, agent, progress=progress)
     where = f" --store {shlex.quote(str(opened.root))}" if store else ""
-    following = f'runbook ask "how did we fix the flaky deploy?"{where}'
+    goal = opened.get(report.newest).goal if report.newest else ""
+    following = f'runbook ask "{_question(goal)}"{where}'
     if as_json:
         print_json({"store": str(opened.root), **asdict(report), "next": following})
         return
@@ -82,6 +89,15 @@ def _sessions(agent: str, path: Path, store: Path | None, *, as_json: bool) -> N
     kinds = ", ".join(f"{kind} {count}" for kind, count in report.masked.items()) or "none found"
     for line in (f"{figures}; store {opened.root}", f"secrets masked: {kinds}", f"next: {following}"):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _question(goal: str) -> str:
+    """What to ask about a session with this goal, of words that mean nothing to a shell."""
+    words = _WORD.findall(goal.split("\n", 1)[0])
+    if len(words) < _LEAST_WORDS or "[masked" in goal or goal.startswith(("(", "/")):
+        return "..."
+    asked = " ".join(words[:_MOST_WORDS])
+    return f"what came of: {asked[:_LONGEST_QUESTION]}?"
 
 
 def print_warnings(console: Console, report: "ImportReport | SessionReport") -> None:

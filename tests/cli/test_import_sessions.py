@@ -1,6 +1,7 @@
 """`runbook import claude-code` and `codex`, and asking one's own history the same minute."""
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -28,12 +29,31 @@ def test_an_import_tells_what_it_did_and_what_to_type_next(runbook: Runbook, his
     figures, masked, following = done.stdout.splitlines()
     assert figures.startswith("sessions 1, states 3, reused 0, repeated 0, empty 0, skipped 0; store ")
     assert masked == "secrets masked: password 1"
-    assert following == f"""next: runbook ask "{QUESTION}" --store '{history.parent}/my store'"""
+    question = "what came of: How do we fix the flaky deploy?"
+    assert following == f"""next: runbook ask "{question}" --store '{history.parent}/my store'"""
 
 
 def test_without_a_store_the_next_command_needs_none_either(runbook: Runbook, history: Path) -> None:
     done = runbook("import", "claude-code", history)
-    assert done.stdout.splitlines()[-1] == f'next: runbook ask "{QUESTION}"'
+    assert done.stdout.splitlines()[-1] == 'next: runbook ask "what came of: How do we fix the flaky deploy?"'
+
+
+@pytest.mark.parametrize(
+    ("request_made", "question"),
+    [
+        ("Why is `staging` slow?\nIt was fast.", "what came of: Why is staging slow?"),
+        ('Print "$(rm -rf ~)" and $HOME!', "what came of: Print rm rf and HOME?"),
+        ("Log in with password: tr0ub4dor", "..."),
+        ("go on", "..."),
+    ],
+)
+def test_the_question_to_type_next_is_of_the_newest_session_and_safe_to_type(
+    runbook: Runbook, history: Path, request_made: str, question: str
+) -> None:
+    newest = claude_session("33333333-2222-4333-8444-55555555ffff", request_made).write(history)
+    os.utime(newest, (4e9, 4e9))
+    done = runbook("import", "claude-code", history, "--store", "store")
+    assert done.stdout.splitlines()[-1].startswith(f'next: runbook ask "{question}" --store ')
 
 
 def test_programs_get_the_same_as_json(runbook: Runbook, history: Path) -> None:

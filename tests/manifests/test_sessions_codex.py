@@ -51,7 +51,7 @@ def test_each_state_is_what_was_seen_and_what_was_done_then(store: Store, tmp_pa
     trajectory = imported(session.write(tmp_path), store)
     first, second = trajectory.states
     assert trajectory.goal == "How do we fix the flaky deploy?"
-    assert trajectory.id == "2026-03-02-shop-5555abcd"
+    assert trajectory.id == "shop-2026-03-02-5555abcd"
     assert first.text.endswith("Git branch: main\n\nUser:\nHow do we fix the flaky deploy?")
     assert (first.thought, first.action) == ("**Looking** at the logs", "kubectl logs deploy/shop")
     assert second.text == "Process exited with code 0\nOutput:\nconnection reset\n"
@@ -160,7 +160,7 @@ def test_the_early_form_without_envelopes_is_read(store: Store, tmp_path: Path) 
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It fails."}]},
     ]
     trajectory = imported(write_lines(tmp_path / "rollout-old.jsonl", lines), store)
-    assert (trajectory.id, trajectory.goal) == ("2026-03-02-shop-5555abcd", "Fix it")
+    assert (trajectory.id, trajectory.goal) == ("shop-2026-03-02-5555abcd", "Fix it")
     assert [state.action for state in trajectory.states] == ["false", 'respond("It fails.")']
     assert trajectory.states[1].text == "Exit code 1\nno luck\n"
     assert trajectory.start_url == f"file://{FOLDER}"
@@ -172,7 +172,7 @@ def test_a_fork_keeps_its_own_name_before_the_head_it_repeats(store: Store, tmp_
     fork.lines += parent.lines
     fork.user("And staging?")
     fork.says("The same.")
-    assert imported(fork.write(tmp_path), store).id == "2026-03-02-shop-5555ffff"
+    assert imported(fork.write(tmp_path), store).id == "shop-2026-03-02-5555ffff"
 
 
 def test_unknown_lines_and_items_are_counted(store: Store, tmp_path: Path) -> None:

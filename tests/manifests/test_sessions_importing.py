@@ -81,7 +81,7 @@ def test_a_session_that_grew_takes_the_place_of_its_older_version(home: Path, st
     after = again(home, store)
     assert (after.sessions, after.states, after.reused) == (2, 5, 1)
     changed = [name for name in after.slugs if after.slugs[name] != before.slugs[name]]
-    assert changed == ["2026-03-02-shop-5555abcd"]
+    assert changed == ["shop-2026-03-02-5555abcd"]
     assert sorted(Store.open(store.root).slugs()) == sorted(after.slugs.values())
     with Views(store).acquire(Store.open(store.root).slugs()) as view:
         table = (view.path / "trajectories.tsv").read_text()
@@ -114,7 +114,7 @@ def test_a_session_whose_file_is_gone_is_remembered(home: Path, store: Store) ->
 
 
 def test_what_is_lost_from_the_store_is_imported_again(home: Path, store: Store) -> None:
-    slug = again(home, store).slugs["2026-03-02-shop-5555abcd"]
+    slug = again(home, store).slugs["shop-2026-03-02-5555abcd"]
     for path in sorted((store.trajectories / slug).rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     (store.trajectories / slug).rmdir()
@@ -123,7 +123,7 @@ def test_what_is_lost_from_the_store_is_imported_again(home: Path, store: Store)
 
 
 def test_after_a_restart_of_the_machine_the_store_is_measured(home: Path, store: Store) -> None:
-    slug = again(home, store).slugs["2026-03-02-shop-5555abcd"]
+    slug = again(home, store).slugs["shop-2026-03-02-5555abcd"]
     os.truncate(store.trajectories / slug / "states" / "0001.txt", 0)
     assert again(home, store).reused == 2
     receipt = store.receipts / "sessions-claude-code.json"
@@ -139,9 +139,9 @@ def test_a_resumed_session_that_repeats_an_earlier_one_replaces_it(home: Path, s
     grown(resumed).write(home)
     report = again(home, store)
     assert (report.sessions, report.repeated, report.states) == (2, 1, 5)
-    assert sorted(report.slugs) == ["2026-03-02-shop-55550000", "2026-03-02-shop-5555ffff"]
+    assert sorted(report.slugs) == ["shop-2026-03-02-55550000", "shop-2026-03-02-5555ffff"]
     assert sorted(Store.open(store.root).slugs()) == sorted(report.slugs.values())
-    assert again(home, store).reused == 3
+    assert again(home, store).reused == 2
 
 
 def test_an_earlier_session_found_later_is_no_second_one(home: Path, tmp_path: Path, store: Store) -> None:
@@ -202,6 +202,41 @@ def test_what_was_masked_and_skipped_is_told_again_without_reading(home: Path, s
     assert first.masked == second.masked == {"password": 1}
     assert first.skipped == second.skipped == 1
     assert first.warnings == second.warnings
+
+
+def test_a_file_that_is_no_session_is_not_counted_as_reused(home: Path, store: Store) -> None:
+    (home / "projects" / "broken.jsonl").write_text("broken\n")
+    first, second = again(home, store), again(home, store)
+    assert (first.sessions, first.reused) == (2, 0)
+    assert (second.sessions, second.reused) == (2, 2)
+    assert second.warnings == first.warnings
+
+
+def test_a_secret_is_counted_once_for_each_place_in_the_recording(tmp_path: Path, store: Store) -> None:
+    session = ClaudeSession(folder="/home/ada/token=swordfish7")
+    session.user("Log in with password: tr0ub4dor")
+    session.calls("Bash", command="PGPASSWORD=swordfish psql")
+    session.gets("ok")
+    session.says("Done.")
+    report = again(session.write(tmp_path), store)
+    assert report.masked == {"password": 2, "secret": 1}
+    assert [name for name in report.slugs if "sword" in name] == []
+
+
+def test_a_secret_is_not_cut_in_two_where_a_goal_ends(tmp_path: Path, store: Store) -> None:
+    request = "x " * 990 + "password: correct-Horse-battery-staple-2"
+    claude_session(request=request).write(tmp_path)
+    again(tmp_path, store)
+    assert "correct" not in goals(store)[0]
+
+
+def test_what_an_earlier_version_imported_is_read_again_and_replaced(home: Path, store: Store) -> None:
+    again(home, store)
+    receipt = store.receipts / "sessions-claude-code.json"
+    receipt.write_text(json.dumps({**json.loads(receipt.read_text()), "version": 1}))
+    assert again(home, store).reused == 0
+    assert len(goals(store)) == 2
+    assert again(home, store).reused == 2
 
 
 def test_an_empty_session_is_left_out(home: Path, store: Store) -> None:

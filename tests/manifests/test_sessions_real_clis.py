@@ -131,7 +131,7 @@ def check(session: Trajectory, project: Path, exits: tuple[str, str]) -> None:
     """The five states of the scripted model's session."""
     assert session.goal == REQUEST
     assert session.start_url == f"file://{project}"
-    assert session.id.startswith(time.strftime("%Y-", time.gmtime()))
+    assert session.id.startswith(time.strftime("shop-%Y-", time.gmtime()))
     assert [state.action.split("\n")[0] for state in session.states[:5]] == [
         "pwd; cat question.json",
         "python3 scripts/inspect.py --help",
