@@ -10,7 +10,7 @@ from .errors import DataError
 
 MAX_LINE = 64 * 2**20  # bytes
 _BLOCK = 2**20
-_CHARACTER = re.compile(rb"[^\s\xef\xbb\xbf]")  # a byte order mark before an empty first line is no text
+_CHARACTER = re.compile(rb"\S")
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,10 +52,3 @@ def test_a_line_of_two_gigabytes_is_refused_without_being_read(tmp_path: Path) -
         with pytest.raises(DataError):
             next(lines)
         assert file.tell() <= MAX_LINE + 2**21
-
-
-def test_a_byte_order_mark_on_an_empty_first_line_is_no_line(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_bytes(b'\xef\xbb\xbf\r\n{"a": 1}\r\n')
-    with path.open("rb") as file:
-        assert [line.number for line in find_lines(path, file)] == [2]
