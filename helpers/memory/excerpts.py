@@ -8,8 +8,12 @@ from math import fsum
 from .page import around, clip
 from .tokens import pieces
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 WINDOW = 240  # characters in which terms count as standing together
-_MOST_HITS = 200  # of one term in one text
+MOST_HITS = 200  # of one term in one text
 _REACH = 64  # characters to both sides in which a hit's chunk is looked for
 _ENDS = frozenset(" \t\n'\"()[]{}<>|=;!?*+&%$#^~`\\")
 
@@ -50,12 +54,23 @@ def has_phrase(text: str, phrase: str) -> bool:
     return " ".join(wanted) in text or (len(wanted) > 1 and " ".join(wanted) in " ".join(text.split()))
 
 
-def _hits(text: str, lower: str, term: str) -> list[tuple[int, int, str]]:
+def as_written(text: str, terms: Iterable[str]) -> dict[str, str]:
+    """How the text writes these terms where it first has them."""
+    lower = text.lower()
+    written = {}
+    for term in terms:
+        for start, end, _ in _hits(text, lower, term, 1):
+            chunk = text[start:end].strip("._-/:@,")
+            written[term] = chunk if pieces(chunk)[:1] == (term,) else term
+    return written
+
+
+def _hits(text: str, lower: str, term: str, most: int = MOST_HITS) -> list[tuple[int, int, str]]:
     """Where the term stands: start and end of its chunk, and the term."""
     root = term[:-1] if len(term) > 3 and term.isalpha() else term  # study and studies share all but the end
     found: list[tuple[int, int, str]] = []
     place = lower.find(root)
-    while place >= 0 and len(found) < _MOST_HITS:
+    while place >= 0 and len(found) < most:
         start, end = place, place + len(root)
         while start > 0 and text[start - 1] not in _ENDS and place - start < _REACH:
             start -= 1

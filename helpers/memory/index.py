@@ -37,6 +37,7 @@ GOAL, URL, TITLE, ACTION, THOUGHT, OBSERVATION = range(6)
 
 
 _MATCH = "SELECT rowid FROM terms WHERE terms MATCH ?"
+_COUNT = "SELECT count(*) FROM terms WHERE terms MATCH ?"
 
 
 class NoIndexError(HelperError):
@@ -113,7 +114,9 @@ class Index:
     def frequency(self, term: str) -> int:
         """How many postings the term has."""
         known = self._base.execute("SELECT rows FROM common WHERE term = ?", (term,)).fetchone()
-        return int(known[0]) if known else len(self.postings(term))
+        if known is None:
+            known = self._base.execute(_COUNT, (_quoted(term),)).fetchone()
+        return int(known[0])
 
     def lengths(self, field: int) -> bytes:
         """How many distinct terms each state has in a field, as levels (LEVELS_PER_DOUBLING)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .arguments import NUMBER, TEXT, Arguments, Verb
-from .excerpts import has_phrase
+from .excerpts import as_written, has_phrase
 from .failure import FOUND, NOTHING_FOUND, HelperError
 from .haystack import Workspace, read_text
 from .index import ACTION, FIELDS, GOAL, OBSERVATION, THOUGHT, TITLE, URL, affordable, open_index
@@ -100,7 +100,7 @@ def similar(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     state = index.layout.number(slug, number)
     weights = _rare(terms("\n".join(map(plain, text.split("\n")))), index)
     ranking = Ranking(index, weights, SIMILAR_POSTINGS)
-    limit, written = _limit(arguments), spelling(text)
+    limit, written = _limit(arguments), as_written(text, weights)
     best = [ranked for ranked in ranking.best(limit + 1) if ranked.state != state][:limit]
     if not best:
         page.foot("no other state shows anything of this one")
