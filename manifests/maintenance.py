@@ -6,7 +6,9 @@ from pathlib import Path
 
 from .files import reporting
 from .incoming import abandoned, nobody_builds, sweep
+from .slugs import is_slug
 from .store import Store
+from .term_lists import TERMS_FOLDER
 from .verification import Damage, repair, verify
 from .views import Views
 
@@ -21,6 +23,7 @@ class DiskUse:
     states: int
     trajectory_bytes: int
     image_bytes: int
+    term_bytes: int
     views: dict[str, int]
     cap_bytes: int
     leftover_bytes: int
@@ -47,6 +50,7 @@ def disk_use(store: Store, views: Views) -> DiskUse:
             states=sum(entry.states for entry in entries),
             trajectory_bytes=sum(_text_bytes(entry.path) for entry in entries),
             image_bytes=_tree_bytes(store.images),
+            term_bytes=_tree_bytes(store.root / TERMS_FOLDER),
             views={name: views.size(name) for name in views.names()},
             cap_bytes=views.cap_bytes,
             leftover_bytes=sum(_tree_bytes(path) for path in _leftovers(store, views)),
@@ -80,7 +84,19 @@ def _remove_unseen(store: Store, done: Garbage) -> None:
             if store.has(slug):
                 done.freed_bytes += _text_bytes(store.trajectories / slug)
             store.remove_superseded(slug)
+        _remove_terms(store, done)
         _remove_images(store, done)
+
+
+def _remove_terms(store: Store, done: Garbage) -> None:
+    """Remove cached search terms of trajectories that are gone."""
+    folder = store.root / TERMS_FOLDER
+    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    for name in names:
+        if is_slug(name) and not store.has(name):
+            done.leftovers += 1
+            done.freed_bytes += (folder / name).stat().st_size
+            (folder / name).unlink()
 
 
 def _remove_images(store: Store, done: Garbage) -> None:

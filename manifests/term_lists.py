@@ -18,6 +18,7 @@ from .files import FOLDER_MODE, write_new
 from .new_lines import STATE_MARK
 from .state_files import parse_state_file
 
+TERMS_FOLDER = "terms"  # of the store
 STATE_FIELDS = ("url", "title", "action", "thought", "observation")
 
 _HEAD = 1 << 14  # bytes of a state file in which its header and title mostly end
@@ -67,7 +68,7 @@ def is_cached(entry: Entry, tokeniser: Tokeniser) -> bool:
 
 
 def _cache_path(entry: Entry) -> Path:
-    return entry.path.parent.parent / "terms" / entry.slug
+    return entry.path.parent.parent / TERMS_FOLDER / entry.slug
 
 
 def _make(entry: Entry, tokeniser: Tokeniser) -> TermList:

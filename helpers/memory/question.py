@@ -42,8 +42,9 @@ class Question:
     def __init__(self, text: str) -> None:
         self.text = text[:LONGEST].replace("\0", " ")
         self.options = [match.group(3) for match in _OPTION.finditer(self.text)]
-        self.quotes = quotes(self.text)
         self.parts = _parts(self.text)
+        # What is quoted in a sentence about the form of the answer names its parts, not what was recorded.
+        self.quotes = quotes("\n".join(s for s in _SENTENCE.split(self.text) if not _FORM.search(s)))
         self.weights = _weights(self.parts)
         asked = " ".join(part.text for part in self.parts if part.kind != "option")
         self.negated = bool(_NEGATION.search(asked))

@@ -10,6 +10,7 @@ from manifests.views import View, Views
 
 # Ranking and its tokens exist once, in what goes into the sandbox; the index is made by the same rule.
 TOKENISER = Tokeniser(tokens.VERSION, tokens.terms)
+PROCESSES = 2  # for the first tokenising of a haystack; later views only read its results
 
 
 class Haystacks:
@@ -28,7 +29,7 @@ class Haystacks:
         """
         view = self._views.acquire(slugs, summaries=summaries)
         try:
-            build_index(view, TOKENISER)
+            build_index(view, TOKENISER, processes=PROCESSES)
         except StoreError as error:
             self._say(f"warning: agents search without an index: {error}")
         return view

@@ -28,7 +28,8 @@ def du(store: StoreOption = None, as_json: AsJson = False) -> None:
         return
     Console().print(
         f"{opened.root}: {use.trajectories} trajectories, {use.states} states, "
-        f"{megabytes(use.trajectory_bytes)} of text, {megabytes(use.image_bytes)} of screenshots; "
+        f"{megabytes(use.trajectory_bytes)} of text, {megabytes(use.image_bytes)} of screenshots, "
+        f"{megabytes(use.term_bytes)} of search terms; "
         f"{len(use.views)} views, {megabytes(sum(use.views.values()))} of their own "
         f"(cap {megabytes(use.cap_bytes)}); {megabytes(use.leftover_bytes)} left by killed processes",
         highlight=False,

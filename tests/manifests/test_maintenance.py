@@ -57,6 +57,15 @@ def test_what_killed_processes_left_goes_and_what_is_in_use_stays(store: Store) 
     assert collect_garbage(store, views, cap_bytes=0).views == [view.path.name]
 
 
+def test_search_terms_of_trajectories_that_are_gone_go(store: Store) -> None:
+    entry = add(store)
+    put(store.root / "terms" / entry.slug, b"kept")
+    put(store.root / "terms" / "gone-0123456789", b"left")
+    assert disk_use(store, Views(store)).term_bytes == 8
+    assert collect_garbage(store, Views(store)).leftovers == 1
+    assert [path.name for path in (store.root / "terms").iterdir()] == [entry.slug]
+
+
 def test_images_that_no_trajectory_has_go(store: Store) -> None:
     kept, removed = add(store, 1), add(store, 2)
     used = {path.name for path in store.images.iterdir() if path.name.startswith(kept.images[0].sha256)}
