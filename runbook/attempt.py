@@ -5,6 +5,7 @@
 """
 
 import os
+import shutil
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,7 +29,9 @@ from runbook.memory import AttemptRecord, QueryTask
 from runbook.outcomes import Outcome
 from runbook.venue import OUTPUT_FILE, Facts, Order, Venue
 from runbook.workspace import Workspace, WorkspacePlan, create_workspace
-from sandbox.protocol import Ending, Limits, SandboxError
+from sandbox.protocol import MIB, Ending, Limits, SandboxError
+
+FULL_BYTES = 4 * MIB  # with less room, nobody can tell whether the agent could have written its evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,8 @@ class Attempt:
         ended = time.monotonic()
         read = self._read(workspace)
         outcome, detail = decide(facts, read)
+        if outcome is Outcome.INVALID_OUTPUT and shutil.disk_usage(workspace.path).free < FULL_BYTES:
+            outcome, detail = Outcome.SANDBOX_ERROR, f"the disk of {workspace.path.parent} is full"
         if outcome is Outcome.INVALID_OUTPUT and (said := self._last_words()):
             detail = f"{detail}: {said}"
         found = read if isinstance(read, ReadEvidence) else None

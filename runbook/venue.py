@@ -22,11 +22,13 @@ from sandbox.protocol import (
     Sandbox,
     SandboxSpec,
 )
+from sandbox.snapshot import Snapshot
 
 OUTPUT_FILE = "memory_module_output.json"
 SUBMITTED_FILE = ".submitted"
 HAYSTACK = "haystack"
 POLL_SECONDS = 0.05
+MOST_CHANGES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,12 +249,16 @@ class ExternalVenue:
     def run(self, order: Order) -> Facts:
         """Announce the workspace and wait for evidence."""
         over = threading.Event()
+        before = Snapshot.take(order.haystack)
         begun = time.monotonic()
         with EvidenceWatch(order, over.set) as watch:
             self._announce(order.workspace, order.labels)
             in_time = over.wait(order.limits.wall_seconds)
+        seconds = time.monotonic() - begun
+        changed = Snapshot.take(order.haystack).differences(before)
         return Facts(
             ending=Ending.STOPPED if in_time else Ending.DEADLINE,
             stopped_for=watch.reason,
-            timings={"agent": time.monotonic() - begun},
+            collected=Collected(read_only_violations=tuple(changed[:MOST_CHANGES])),
+            timings={"agent": seconds},
         )

@@ -14,6 +14,7 @@ from runbook.untrusted_tree import Found, Notes, walk
 _MAX_FILE_BYTES = 256 * 1024 * 1024
 _MAX_BYTES = 512 * 1024 * 1024
 _PIECE = 1024 * 1024
+_ARMED = frozenset({".git", ".envrc", ".vscode", ".idea", ".gitmodules"})
 
 
 def keep(source: Path, target: Path) -> list[str]:
@@ -27,6 +28,7 @@ def keep(source: Path, target: Path) -> list[str]:
             notes.add(f"workspace stays at {source}: {error.strerror}")
             return notes.lines
         _copy_tree(source, target, notes)
+        _tidy(target, notes)
         discard(source)
         if os.path.lexists(source):
             notes.add(f"workspace could not be removed from {source}")
@@ -43,7 +45,10 @@ def discard(folder: Path) -> None:
 
 def _tidy(root: Path, notes: Notes) -> None:
     """Take out what no tool that walks over a run should meet."""
+    armed: list[Path] = []
     for found in walk(root, notes):
+        if Path(found.place).name.lower() in _ARMED:
+            armed.append(root / found.place)
         if found.kind == stat.S_IFDIR and found.is_too_deep:
             discard(root / found.place)
         elif found.kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
@@ -52,6 +57,18 @@ def _tidy(root: Path, notes: Notes) -> None:
                 (root / found.place).unlink()
             except OSError as error:
                 notes.add(f"{found.place}: {error.strerror}")
+    _disarm(armed, notes)
+
+
+def _disarm(armed: list[Path], notes: Notes) -> None:
+    """Rename what tools of the host obey by its mere presence, such as a planted repository's config."""
+    for path in reversed(armed):  # what lies deeper first
+        try:
+            os.rename(path, path.with_name(f"kept-{path.name.lstrip('.')}"))  # noqa: PTH104
+        except OSError as error:
+            notes.add(f"{path.name}: {error.strerror}")
+        else:
+            notes.add(f"{path.name}: renamed, tools would obey it")
 
 
 def _copy_tree(source: Path, target: Path, notes: Notes) -> None:

@@ -56,6 +56,8 @@ class RunRecord(BaseModel):
     question_types: dict[str, str]
     tier_questions: int
     data_digests: dict[str, str]
+    haystack_digests: dict[str, str] = {}
+    """Of the content of each question's trajectories, so that a resume never mixes two versions of them."""
     prompt_digests: dict[str, str]
     versions: dict[str, str]
     git_revision: str | None

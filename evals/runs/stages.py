@@ -12,7 +12,7 @@ from evals.evidence_recall import EvidenceRecall, answer_in_context, evidence_re
 from evals.judge import Judge
 from evals.question import EvalQuestion, Gold
 from evals.reader import Reader
-from evals.runs.folder import RunFolder
+from evals.runs.folder import RunError, RunFolder
 from evals.runs.records import InContext, QueryRecord, ReadingRecord, VerdictRecord, is_scoreless
 from evals.scoring.evaluate import score
 from manifests.store import Entry
@@ -46,6 +46,12 @@ class Stages:
         if query is None or self._again(query.outcome):
             forced = query is not None and query.outcome in METHOD_FAILURES
             query = self.folder.append(self._query(question, forced=forced))
+            if query.outcome is Outcome.HAYSTACK_MODIFIED:
+                raise RunError(
+                    "an agent changed the haystack, which other questions would read: the run stops here; "
+                    "`runbook store verify --repair` removes what was changed, a resume imports it again; "
+                    "docker and bubblewrap mount the haystack read-only"
+                )
         if self.reader is None or is_scoreless(query.outcome):
             return query, None, None
         reading = self.folder.current(question.id, ReadingRecord)

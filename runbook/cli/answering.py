@@ -12,7 +12,7 @@ from runbook.cli.failures import FAILURE, Mistake
 from runbook.cli.haystacks import Haystacks
 from runbook.cli.home import home
 from runbook.cli.tables import print_json
-from runbook.cli.terminal import inert
+from runbook.cli.terminal import inert, terminal
 from runbook.memory import QueryResult, QueryTask
 from runbook.outcomes import Outcome
 from runbook.question import Question
@@ -28,7 +28,7 @@ def answer(
     as_json: bool,
 ) -> None:
     """Ask everything in a store one question; exits with 1 where no evidence was found."""
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    console = terminal(stderr=True)
     if not question.strip():
         raise Mistake("the question is empty")
     if image is not None and not image.is_file():
@@ -57,7 +57,7 @@ def answer(
     if as_json:
         print_json(result.model_dump(mode="json"))
     else:
-        _print(Console(), result, folder)
+        _print(terminal(), result, folder)
     if result.outcome is not Outcome.OK:
         raise typer.Exit(FAILURE)
 

@@ -15,6 +15,7 @@ from runbook.cli.options import (
     ReaderUrl,
     SandboxName,
 )
+from runbook.cli.terminal import terminal
 
 
 def demo(
@@ -31,7 +32,6 @@ def demo(
     judge_model: JudgeModel = None,
 ) -> None:
     """Run the main job on bundled recordings: no data, key, Docker or network needed."""
-    from rich.console import Console
 
     from runbook.cli.demonstrating import demonstrate
     from runbook.cli.endpoints import endpoint
@@ -44,5 +44,5 @@ def demo(
         base_image=base_image,
         reader=endpoint("reader", reader, reader_model),
         judge=endpoint("judge", judge, judge_model),
-        console=Console(),
+        console=terminal(),
     )

@@ -9,6 +9,7 @@ from rich.console import Console
 from runbook.cli.failures import FAILURE
 from runbook.cli.options import AsJson, BaseImage, JudgeModel, JudgeUrl, ReaderModel, ReaderUrl
 from runbook.cli.tables import print_json
+from runbook.cli.terminal import terminal
 
 if TYPE_CHECKING:
     from sandbox.doctor import Check
@@ -34,7 +35,7 @@ def doctor(
     if as_json:
         print_json({"usable": usable, "checks": [asdict(check) for check in checks]})
     else:
-        _print(Console(), checks, usable=usable)
+        _print(terminal(), checks, usable=usable)
     if not usable:
         raise typer.Exit(FAILURE)
 

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from runbook.cli.failures import Commands, Mistake
 from runbook.cli.home import store_folder
@@ -24,6 +23,7 @@ from runbook.cli.options import (
     StoreOption,
     Timeout,
 )
+from runbook.cli.terminal import terminal
 
 evaluation = typer.Typer(cls=Commands, no_args_is_help=True, help="Run, resume and look at evaluations.")
 
@@ -91,7 +91,7 @@ def run(
         candidates=candidates,
         seed=seed,
     )
-    console = Console()
+    console = terminal()
     prepared = prepare(config)
     if dry_run:
         prepared.describe(console)
@@ -115,7 +115,7 @@ def resume(
     """Do what is missing in a run, and what failed in the chosen classes."""
     from runbook.cli.running import resume as resume_run
 
-    resume_run(folder, retry, force=force, console=Console())
+    resume_run(folder, retry, force=force, console=terminal())
 
 
 @evaluation.command()
@@ -132,7 +132,7 @@ def show(
     if as_json:
         print_json(summary)
     else:
-        print_summary(Console(), summary, folder)
+        print_summary(terminal(), summary, folder)
 
 
 def _question_ids(file: Path | None) -> tuple[str, ...] | None:

@@ -5,10 +5,9 @@ from types import FrameType
 from typing import Any
 
 import typer
-from rich.console import Console
 from typer.core import TyperGroup
 
-from runbook.cli.terminal import inert
+from runbook.cli.terminal import inert, terminal
 
 MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 
@@ -52,7 +51,7 @@ def _code(error: Exception) -> int | None:
 
 
 def _say(line: str) -> None:
-    Console(stderr=True, soft_wrap=True, highlight=False).print(inert(line), markup=False)
+    terminal(stderr=True).print(inert(line), markup=False)
 
 
 def interrupt_on_terminate() -> None:

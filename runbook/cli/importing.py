@@ -16,7 +16,7 @@ from runbook.cli.home import store_folder
 from runbook.cli.options import AsJson, StoreOption
 from runbook.cli.progress import counting
 from runbook.cli.tables import print_json
-from runbook.cli.terminal import inert
+from runbook.cli.terminal import inert, terminal
 
 if TYPE_CHECKING:
     from manifests.sessions import SessionReport
@@ -36,7 +36,7 @@ def lme_v2(
     as_json: AsJson = False,
 ) -> None:
     """Import a data root in LongMemEval-V2 form; what is there already is not read again."""
-    console = Console(stderr=as_json)
+    console = terminal(stderr=as_json)
     opened = Store.open(store_folder(store))
     with counting(console, "trajectories") as progress:
         report = import_lme_v2(data_root.resolve(), opened, progress=progress)
@@ -73,7 +73,7 @@ def codex(
 def _sessions(agent: str, path: Path, store: Path | None, *, as_json: bool) -> None:
     from manifests.sessions import import_sessions
 
-    console = Console(stderr=as_json)
+    console = terminal(stderr=as_json)
     opened = Store.open(store_folder(store))
     with counting(console, "session files") as progress:
         report = import_sessions(path.expanduser(), opened, agent, progress=progress)

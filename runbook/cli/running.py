@@ -1,9 +1,10 @@
 """Putting a run together from its settings, running it, and resuming it."""
 
+import hashlib
 import platform
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
@@ -107,7 +108,12 @@ def start(prepared: Prepared, out: Path, console: Console) -> None:
         git_revision=_git_revision(),
     )
     refuse_taken(out)
-    _perform(prepared, lambda: RunFolder.create(out, record), INFRASTRUCTURE_FAILURES, console)
+
+    def create(slugs: Mapping[str, str]) -> RunFolder:
+        digests = haystack_digests(prepared, slugs)
+        return RunFolder.create(out, record.model_copy(update={"haystack_digests": digests}))
+
+    _perform(prepared, create, INFRASTRUCTURE_FAILURES, console)
 
 
 def resume(path: Path, retry: str, *, force: bool, console: Console) -> None:
@@ -135,7 +141,17 @@ def resume(path: Path, retry: str, *, force: bool, console: Console) -> None:
         print_summary(console, summarise(folder), folder.path)
         return
     prepared = replace(prepared, questions=[one for one in prepared.questions if one.id in pending])
-    _perform(prepared, lambda: folder, outcomes, console)
+
+    def reopen(slugs: Mapping[str, str]) -> RunFolder:
+        for question_id, digest in haystack_digests(prepared, slugs).items():
+            if record.haystack_digests.get(question_id) != digest:
+                raise Mistake(
+                    f"the trajectories of question {question_id} changed since the run began: "
+                    f"start a new run, or restore {record.config.data}/trajectories.jsonl"
+                )
+        return folder
+
+    _perform(prepared, reopen, outcomes, console)
 
 
 def _outcomes(names: str) -> frozenset[Outcome]:
@@ -154,7 +170,10 @@ def _outcomes(names: str) -> frozenset[Outcome]:
 
 
 def _perform(
-    prepared: Prepared, open_run: Callable[[], RunFolder], retry: frozenset[Outcome], console: Console
+    prepared: Prepared,
+    open_run: Callable[[Mapping[str, str]], RunFolder],
+    retry: frozenset[Outcome],
+    console: Console,
 ) -> None:
     """Open everything that can fail to open, the run folder last, then run the questions."""
     config = prepared.config
@@ -163,9 +182,10 @@ def _perform(
         memory = stack.enter_context(assemble_memory(_arm_settings(config), console.print))
         store = Store.open(config.store)
         slugs = _import(prepared, store, console)
+        refuse_impossible_gold(prepared, {one: store.get(slug).states for one, slug in slugs.items()})
         haystacks = Haystacks(store, console.print)
         reader, judge = _reader(config, cancel, stack), _judge(config, cancel, stack)
-        folder = open_run()
+        folder = open_run(slugs)
         stack.enter_context(folder.locked())
         stages = Stages(
             folder=folder,
@@ -187,6 +207,35 @@ def _perform(
             console.print(f"stopped; go on with: runbook eval resume {folder.path}", soft_wrap=True)
             raise
     print_summary(console, summarise(folder), folder.path)
+
+
+def haystack_digests(prepared: Prepared, slugs: Mapping[str, str]) -> dict[str, str]:
+    """A digest of each question's trajectories; a slug holds the digest of its content."""
+    digests = {}
+    for question in prepared.questions:
+        named = sorted(slugs[one] for one in prepared.data.haystacks[question.id])
+        digests[question.id] = hashlib.sha256("\n".join(named).encode()).hexdigest()
+    return digests
+
+
+def refuse_impossible_gold(prepared: Prepared, states: Mapping[str, int]) -> None:
+    """Raise Mistake where gold names states that the haystack has not, before any question is asked."""
+    file = prepared.config.data / "gold.json"
+    for question in prepared.questions:
+        gold = (prepared.data.gold or {}).get(question.id)
+        haystack = frozenset(prepared.data.haystacks[question.id])
+        for span in (span for piece in (gold.pieces if gold else ()) for span in piece):
+            if span.trajectory_id not in haystack:
+                raise Mistake(
+                    f"{file}: question {question.id}: trajectory {span.trajectory_id!r} is not in "
+                    "its haystack; mend the gold, or remove the file to run without it"
+                )
+            if span.end_state_index >= states[span.trajectory_id]:
+                raise Mistake(
+                    f"{file}: question {question.id}: trajectory {span.trajectory_id!r} has "
+                    f"{states[span.trajectory_id]} states, none with index {span.end_state_index}; "
+                    "mend the gold"
+                )
 
 
 def _arm_settings(config: RunConfig) -> ArmSettings:

@@ -1,12 +1,12 @@
 """`runbook sandbox`: what crashed processes left behind."""
 
 import typer
-from rich.console import Console
 
 from runbook.cli.failures import Commands
 from runbook.cli.home import workspace_registry
 from runbook.cli.options import AsJson
 from runbook.cli.tables import print_json
+from runbook.cli.terminal import terminal
 
 sandboxes = typer.Typer(cls=Commands, no_args_is_help=True, help="Look after sandboxes.")
 
@@ -30,7 +30,7 @@ def gc(as_json: AsJson = False) -> None:
             {"containers": containers, "workspaces": workspaces, "control_groups": groups, "engine": engine}
         )
         return
-    console = Console(soft_wrap=True, highlight=False)
+    console = terminal()
     console.print(
         f"removed {len(containers)} containers, {len(workspaces)} folders of workspaces "
         f"and {groups} control groups"

@@ -4,7 +4,6 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from manifests.maintenance import collect_garbage, disk_use, repair, verify
 from manifests.store import Store
@@ -13,7 +12,7 @@ from runbook.cli.failures import FAILURE, Commands
 from runbook.cli.home import existing_store
 from runbook.cli.options import AsJson, StoreOption
 from runbook.cli.tables import megabytes, print_json
-from runbook.cli.terminal import inert
+from runbook.cli.terminal import inert, terminal
 
 storing = typer.Typer(cls=Commands, no_args_is_help=True, help="Look after a store.")
 
@@ -26,7 +25,7 @@ def du(store: StoreOption = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"store": str(opened.root), **asdict(use)})
         return
-    Console().print(
+    terminal().print(
         f"{opened.root}: {use.trajectories} trajectories, {use.states} states, "
         f"{megabytes(use.trajectory_bytes)} of text, {megabytes(use.image_bytes)} of screenshots, "
         f"{megabytes(use.term_bytes)} of search terms; "
@@ -51,7 +50,7 @@ def gc(
         print_json(asdict(done))
         return
     note = "; an import is running, so screenshots were left alone" if done.import_running else ""
-    Console().print(
+    terminal().print(
         f"removed {len(done.views)} views, {done.images} screenshots, "
         f"{done.superseded} outdated trajectories and {done.leftovers} leftovers, "
         f"{megabytes(done.freed_bytes)}{note}",
@@ -80,7 +79,7 @@ def verify_store(
             }
         )
     else:
-        console = Console()
+        console = terminal()
         for damage in damages:
             console.print(
                 inert(f"{damage.path}: {damage.problem}"), markup=False, highlight=False, soft_wrap=True

@@ -2,6 +2,8 @@
 
 import unicodedata
 
+from rich.console import Console
+
 _HARMLESS = frozenset("\n\t")
 
 
@@ -13,3 +15,8 @@ def inert(text: str) -> str:
         "\ufffd" if unicodedata.category(mark) in ("Cc", "Cf", "Cs") and mark not in _HARMLESS else mark
         for mark in text
     )
+
+
+def terminal(*, stderr: bool = False) -> Console:
+    """The console of every command: nothing printed is taken for markup or a style, and lines are not cut."""
+    return Console(stderr=stderr, markup=False, highlight=False, soft_wrap=True)

@@ -223,3 +223,52 @@ def test_why_an_agent_failed_is_in_its_record(runbook: Runbook, data_root: Path,
     ended = runbook("eval", "run", "--data", data_root, "--out", "run", "--attempts", "1", *agent(script))
     assert ended.returncode == 0
     assert "quota used up" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("span", "said"),
+    [
+        (
+            {"trajectory_id": "zz", "start_state_index": 0, "end_state_index": 0},
+            "'zz' is not in its haystack",
+        ),
+        ({"trajectory_id": "tr-1", "start_state_index": 2, "end_state_index": 9}, "has 5 states"),
+    ],
+)
+def test_gold_that_cannot_be_is_a_mistake_before_any_question(
+    runbook: Runbook, data_root: Path, tmp_path: Path, span: dict[str, object], said: str
+) -> None:
+    (data_root / "gold.json").write_text(json.dumps({"q-1": {"evidence": [[span]]}}))
+    ended = runbook("eval", "run", "--data", data_root, "--out", "run", *agent(SUBMIT))
+    assert ended.returncode == 2
+    assert said in ended.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_resume_never_mixes_two_versions_of_the_trajectories(
+    runbook: Runbook, done: Path, data_root: Path
+) -> None:
+    next(iter(done.glob("questions/*/query.1.json"))).unlink()
+    trajectories = data_root / "trajectories.jsonl"
+    trajectories.write_text(trajectories.read_text().replace("CODE-0-1", "CODE-9-9"))
+    ended = runbook("eval", "resume", done)
+    assert ended.returncode == 2
+    assert "changed since the run began" in ended.stderr
+
+
+def test_a_changed_haystack_stops_the_run_before_others_read_it(
+    runbook: Runbook, data_root: Path, tmp_path: Path
+) -> None:
+    script = f"for f in haystack/trajectories/*/0001.txt; do echo poison >> $f; done; {SUBMIT}"
+    command = ["eval", "run", "--data", str(data_root), "--out", "run", "--concurrency", "1"]
+    ended = runbook(*command, *agent(script))
+    assert ended.returncode == 2
+    assert "store verify --repair" in ended.stderr
+    shown = json.loads(runbook("eval", "show", "run", "--json").stdout)
+    assert shown["outcomes"] == {"haystack_modified": 1}
+
+
+def test_paths_are_never_taken_for_markup(runbook: Runbook, data_root: Path) -> None:
+    ended = runbook("eval", "run", "--data", data_root, "--out", "r[/red]un", *agent(SUBMIT))
+    assert ended.returncode == 0, ended.stderr
+    assert "r[/red]un" in ended.stdout

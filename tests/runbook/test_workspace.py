@@ -264,3 +264,16 @@ def test_where_nothing_can_be_kept_the_note_says_so(create: Create, tmp_path: Pa
     assert "stays at" in workspace.move_into(tmp_path / "missing/kept")[0]
     workspace.discard()
     assert not workspace.path.exists()
+
+
+def test_a_planted_repository_is_disarmed_when_kept(kept: Callable[..., Any]) -> None:
+    def act(path: Path) -> None:
+        (path / "notes" / ".git").mkdir()
+        (path / "notes" / ".git" / "config").write_text("[core]\nfsmonitor = touch owned\n")
+        (path / ".envrc").write_text("touch owned")
+
+    folder, notes = kept(act)
+    assert not list(folder.rglob(".git"))
+    assert (folder / "notes" / "kept-git" / "config").is_file()
+    assert (folder / "kept-envrc").is_file()
+    assert sum("renamed" in note for note in notes) == 2
