@@ -6,7 +6,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from evals.question import EvalQuestion
-from evals.runs.folder import RunError
+from evals.runs.folder import RunFailure
 from evals.runs.records import QueryRecord, ReadingRecord, VerdictRecord
 from evals.runs.stages import Stages
 
@@ -37,7 +37,7 @@ def execute(
     A KeyboardInterrupt in the calling thread cancels what runs and is raised again once all threads ended.
 
     Raises:
-        RunError: something that no further question could survive (a full disk, a damaged record).
+        RunFailure: something that no further question could survive (a full disk, a damaged record).
     """
     done = 0
     pool = ThreadPoolExecutor(concurrency, thread_name_prefix="question")
@@ -73,7 +73,7 @@ def _collect(
         try:
             records = future.result()
         except OSError as error:
-            raise RunError(_explain(error)) from error
+            raise RunFailure(_explain(error)) from error
         done += 1
         on_progress(Progress(done, total, question, records))
     return done

@@ -27,6 +27,10 @@ class RunError(Exception):
     """The run folder cannot be used as asked; the message says why and what to do."""
 
 
+class RunFailure(RunError):  # noqa: N818 - nobody's mistake
+    """The machine failed, or another process is in the way; the same command can succeed later."""
+
+
 class RunFolder:
     """Results of one run on disk."""
 
@@ -80,7 +84,9 @@ class RunFolder:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise RunError(f"another process is working on {self.path}: wait for it or stop it") from None
+                raise RunFailure(
+                    f"another process is working on {self.path}: wait for it or stop it"
+                ) from None
             yield
 
     def question_folder(self, question_id: str) -> Path:

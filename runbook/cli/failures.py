@@ -38,11 +38,13 @@ def _code(error: Exception) -> int | None:
     """The exit code of one of our errors; None for a bug, which keeps its traceback."""
     from evals.dataset_files import DatasetError
     from evals.endpoint_errors import EndpointError
-    from evals.runs.folder import RunError
+    from evals.runs.folder import RunError, RunFailure
     from manifests.errors import DataError, StoreError
     from runbook.agents import UnknownAgentError
     from sandbox.protocol import SandboxError
 
+    if isinstance(error, RunFailure):
+        return FAILURE
     if isinstance(error, (Mistake, DatasetError, DataError, RunError, UnknownAgentError)):
         return MISTAKE
     if isinstance(error, (StoreError, SandboxError, EndpointError, OSError)):
