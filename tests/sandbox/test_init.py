@@ -102,8 +102,10 @@ def test_orphans_are_reaped(launch: Launch) -> None:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         return [pid for pid in children if "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()]
 
-    time.sleep(0.3)
+    time.sleep(0.3)  # for five orphans to have come and gone
     wait_until(lambda: not zombies())
+    assert process.poll() is None, "init ended, so nothing was reaped"
+    assert zombies() == []
 
 
 def test_it_ends_when_the_host_is_gone(launch: Launch) -> None:
