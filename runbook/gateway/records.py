@@ -80,7 +80,7 @@ class ModelCall(BaseModel):
     status: int | None = None
     """As given to the agent; None where the agent went away before an answer."""
     outcome: Outcome | None = None
-    """None for a good answer, else whose failure it was: auth_error, rate_limited, provider_error, budget_exceeded..."""
+    """None for a good answer, else whose failure it was, for example auth_error or budget_exceeded."""
     detail: str = ""
     """Why, in one sentence, without keys."""
     cut: bool = False
