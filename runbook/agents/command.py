@@ -2,12 +2,13 @@
 
 import shlex
 
+from runbook.agents.model_free import ModelFree
 from runbook.agents.protocol import Invocation, Surroundings
 
 PLACEHOLDERS = ("{prompt}", "{workspace}", "{python}", "{helpers}")
 
 
-class CommandAgent:
+class CommandAgent(ModelFree):
     """Runs a user's command.
 
     The words of the command may contain {prompt}, {workspace}, {python} and {helpers}. Where {prompt} does

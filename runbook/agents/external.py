@@ -1,9 +1,10 @@
 """external: whoever picks up the workspace; there is no command to run."""
 
+from runbook.agents.model_free import ModelFree
 from runbook.agents.protocol import Invocation, Surroundings
 
 
-class ExternalAgent:
+class ExternalAgent(ModelFree):
     """A person, an IDE or a remote agent. Works where the workspace lies, without a sandbox."""
 
     name = "external"

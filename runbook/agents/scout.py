@@ -1,9 +1,10 @@
 """scout: the model-free agent shipped with the helpers. The floor that every other agent must beat."""
 
+from runbook.agents.model_free import ModelFree
 from runbook.agents.protocol import Invocation, Surroundings
 
 
-class ScoutAgent:
+class ScoutAgent(ModelFree):
     """Runs `helpers/scout` with the sandbox's Python; needs no model and no network."""
 
     name = "scout"
