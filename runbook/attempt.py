@@ -7,6 +7,8 @@
 import os
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,22 +16,28 @@ from pathlib import Path
 from instructions import InstructionOptions
 from runbook.agents.protocol import Agent, Surroundings
 from runbook.candidates import CandidateFinder
+from runbook.deciding import decide, flags
 from runbook.evidence import (
     STATE_BUDGET,
     Evidence,
     InvalidEvidence,
     KnownTrajectories,
     ReadEvidence,
-    Refusal,
     read_evidence,
 )
 from runbook.files import write_atomically, write_json
+from runbook.gateway.gateway import Gateway, LineOrder
+from runbook.gateway.line import Line
+from runbook.gateway.records import WireFacts
 from runbook.history import WorkspaceHistory
+from runbook.launching import base_url
 from runbook.memory import AttemptRecord, QueryTask
 from runbook.outcomes import Outcome
-from runbook.venue import OUTPUT_FILE, Facts, Order, Venue
-from runbook.workspace import Workspace, WorkspacePlan, create_workspace
-from sandbox.protocol import MIB, Ending, Limits, SandboxError
+from runbook.traces import write_trace
+from runbook.venue import Facts, Order, Venue
+from runbook.watching import OUTPUT_FILE, WatchOrder
+from runbook.workspace import QUESTION_IMAGE, Workspace, WorkspacePlan, create_workspace
+from sandbox.protocol import MIB, Limits, SandboxError
 
 FULL_BYTES = 4 * MIB  # with less room, nobody can tell whether the agent could have written its evidence
 
@@ -44,6 +52,8 @@ class AttemptSettings:
     workspaces: Path
     """The folder in which workspaces are made."""
     grace_seconds: float = 10.0
+    idle_seconds: float = 300.0
+    """Without output and model traffic, after which an agent that uses a model counts as stalled."""
     budget: int = STATE_BUDGET
 
 
@@ -56,6 +66,8 @@ class Arm:
     settings: AttemptSettings
     candidates: CandidateFinder | None = None
     """None where agents get no candidates."""
+    gateway: Gateway | None = None
+    """None where the agent speaks to no model through it."""
 
 
 class Attempt:
@@ -72,6 +84,7 @@ class Attempt:
         self._folder = task.folder / str(number)
         self._workspace: Workspace | None = None
         self._history: WorkspaceHistory | None = None
+        self._notes: tuple[str, ...] = ()
 
     def run(self) -> tuple[AttemptRecord, Evidence | None]:
         """Prepare, run and read. Every failure is an outcome in the record, never an exception."""
@@ -81,12 +94,12 @@ class Attempt:
         try:
             workspace = self._prepare()
             prepared = time.monotonic()
-            facts = self._at_venue(workspace)
+            facts, wire = self._at_venue(workspace)
         except (SandboxError, OSError) as error:
             return self._failed(started_at, time.monotonic() - begun, error), None
         ended = time.monotonic()
         read = self._read(workspace)
-        outcome, detail = decide(facts, read)
+        outcome, detail = decide(facts, read, wire)
         if outcome is Outcome.INVALID_OUTPUT and shutil.disk_usage(workspace.path).free < FULL_BYTES:
             outcome, detail = Outcome.SANDBOX_ERROR, f"the disk of {workspace.path.parent} is full"
         if outcome is Outcome.INVALID_OUTPUT and (said := self._last_words()):
@@ -96,14 +109,16 @@ class Attempt:
             number=self._number,
             outcome=outcome,
             detail=detail,
-            flags=_flags(facts),
+            flags=flags(facts, wire),
             agent=self._arm.agent.name,
+            agent_version=self._arm.agent.version,
             sandbox=self._arm.venue.name,
             started_at=started_at,
             seconds=time.monotonic() - begun,
             timings={
                 "workspace": prepared - begun,
                 **facts.timings,
+                **_wire_timings(wire),
                 "validate": time.monotonic() - ended,
             },
             exit_code=facts.exit_code,
@@ -114,7 +129,8 @@ class Attempt:
             output_bytes=dict(facts.output_bytes),
             dropped_bytes=dict(facts.dropped_bytes),
             memory_peak_bytes=facts.collected.memory_peak_bytes,
-            notes=[*facts.collected.notes, *facts.collected.read_only_violations],
+            wire=wire,
+            notes=[*self._notes, *facts.collected.notes, *facts.collected.read_only_violations],
         )
         accepted = found is not None and outcome in (Outcome.OK, Outcome.EMPTY_VALID)
         return record, found.evidence if accepted and found else None
@@ -149,30 +165,63 @@ class Attempt:
         )
         return workspace
 
-    def _at_venue(self, workspace: Workspace) -> Facts:
-        venue, settings = self._arm.venue, self._arm.settings
-        surroundings = Surroundings(
-            workspace=venue.workspace_inside(workspace.path),
-            python=venue.python,
-            helpers=venue.helpers_inside(workspace.path),
-            prompt=workspace.prompt,
-            budget=settings.budget,
-        )
+    def _at_venue(self, workspace: Workspace) -> tuple[Facts, WireFacts | None]:
         self._history = WorkspaceHistory(self._folder / "history.git", workspace.path)
         self._history.snapshot("before")
-        return venue.run(
-            Order(
-                workspace=workspace.path,
-                haystack=self._task.haystack.path,
-                invocation=self._arm.agent.invocation(surroundings),
-                limits=settings.limits,
-                grace_seconds=settings.grace_seconds,
-                output_folder=self._folder,
-                labels={**self._task.labels, "attempt": str(self._number)},
-                cancel=self._task.cancel,
-                is_valid=self._is_valid,
+        with self._open_line(workspace) as line:
+            facts = self._arm.venue.run(self._order(workspace, line))
+            return facts, line.close() if line is not None else None
+
+    def _order(self, workspace: Workspace, line: Line | None) -> Order:
+        venue, settings = self._arm.venue, self._arm.settings
+        inside = venue.workspace_inside(workspace.path)
+        image = QUESTION_IMAGE if self._task.question.image else ""
+        invocation = self._arm.agent.invocation(
+            Surroundings(
+                workspace=inside,
+                python=venue.python,
+                helpers=venue.helpers_inside(workspace.path),
+                prompt=workspace.prompt,
+                budget=settings.budget,
+                base_url=base_url(line.prefix) if line is not None else "",
+                image=f"{inside}/{image}" if image else "",
             )
         )
+        self._notes = invocation.notes
+        return Order(
+            watch=WatchOrder(
+                workspace=workspace.path,
+                cancel=self._task.cancel,
+                grace_seconds=settings.grace_seconds,
+                is_valid=self._is_valid,
+                line=line,
+                idle_seconds=settings.idle_seconds,
+            ),
+            haystack=self._task.haystack.path,
+            invocation=invocation,
+            limits=settings.limits,
+            output_folder=self._folder,
+            labels={**self._task.labels, "attempt": str(self._number)},
+        )
+
+    @contextmanager
+    def _open_line(self, workspace: Workspace) -> Iterator[Line | None]:
+        agent, gateway = self._arm.agent, self._arm.gateway
+        if agent.wire is None or gateway is None:
+            yield None
+            return
+        line = gateway.open_line(
+            LineOrder(
+                folder=self._folder,
+                wire=agent.wire,
+                model=agent.model,
+                volatile=(workspace.path.name,),
+            )
+        )
+        try:
+            yield line
+        finally:
+            line.close()
 
     def _is_valid(self, path: Path) -> bool:
         try:
@@ -210,40 +259,11 @@ class Attempt:
         )
 
 
-def decide(facts: Facts, read: ReadEvidence | InvalidEvidence) -> tuple[Outcome, str]:
-    """The one outcome of an attempt and why, by the precedence of the README ("Outcomes")."""
-    if facts.stopped_for == "cancelled":
-        return Outcome.CANCELLED, "cancelled before the attempt ended"
-    changed = facts.collected.read_only_violations
-    if changed:
-        return Outcome.HAYSTACK_MODIFIED, f"{len(changed)} haystack files changed, first {changed[0]}"
-    if facts.ending is Ending.LOST:
-        return Outcome.SANDBOX_ERROR, "the sandbox went away while the agent ran"
-    if isinstance(read, ReadEvidence):
-        return (Outcome.EMPTY_VALID if read.evidence.is_empty else Outcome.OK), ""
-    if facts.ending is Ending.DISK_LIMIT:
-        return Outcome.OUTPUT_LIMIT, facts.collected.disk_limit
-    if facts.collected.main_oom:
-        return Outcome.OOM, f"killed for memory, peak {facts.collected.memory_peak_bytes} bytes"
-    if facts.ending is Ending.DEADLINE:
-        return Outcome.TIMEOUT, "the deadline passed before evidence was there"
-    if read.refusal is Refusal.MISSING:
-        return Outcome.INVALID_OUTPUT, f"no evidence was written (exit code {facts.exit_code})"
-    return Outcome.INVALID_OUTPUT, read.reason
-
-
-def _flags(facts: Facts) -> list[str]:
-    """What also happened, whatever the outcome."""
-    flags = [facts.stopped_for] if facts.stopped_for else []
-    if facts.ending is Ending.DEADLINE:
-        flags.append("deadline")
-    if facts.ending is Ending.DISK_LIMIT:
-        flags.append("disk_limit")
-    if facts.collected.main_oom:
-        flags.append("oom")
-    elif facts.collected.oom_kills:
-        flags.append("oom_child")
-    return flags
+def _wire_timings(wire: WireFacts | None) -> dict[str, float]:
+    """Parts of the agent's time that the wire can tell."""
+    if wire is None:
+        return {}
+    return {"model": wire.model_seconds, "rate_limit": wire.rate_limit_seconds}
 
 
 def next_attempt_number(folder: Path) -> int:

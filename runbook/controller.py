@@ -14,6 +14,10 @@ from runbook.outcomes import RETRIED, Outcome
 from runbook.rendering import render_context
 
 
+RATE_LIMIT_PAUSE = 15.0  # seconds between attempts, after the gateway itself had waited in vain
+RATE_LIMIT_PATIENCE = 900.0  # seconds of a question after which a rate limit is its outcome
+
+
 class AgentMemory:
     """A coding agent as the memory: it searches the haystack's files and hands in evidence."""
 
@@ -43,18 +47,29 @@ class AgentMemory:
         candidates = self._candidates(task)
         timings = {"candidates": time.monotonic() - begun}
         records: list[AttemptRecord] = []
-        first = next_attempt_number(task.folder)
-        for number in range(first, first + self._attempts):
+        left = self._attempts
+        number = next_attempt_number(task.folder)
+        while True:
             attempt = Attempt(number, task, self._arm, known, candidates)
             record, evidence = attempt.run()
             records.append(record)
-            last = number == first + self._attempts - 1
-            if last or record.outcome not in RETRIED or task.cancel.is_set():
+            waits = self._waits_for(record, time.monotonic() - begun)
+            left -= not waits
+            again = waits or (left > 0 and record.outcome in RETRIED)
+            if not again or task.cancel.is_set():
                 result = self._result(task, records, evidence, begun, timings)
                 attempt.archive(record)
                 return result
             attempt.archive(record)
-        raise AssertionError("unreachable: the last attempt returns")
+            if waits:
+                pausing = time.monotonic()
+                task.cancel.wait(RATE_LIMIT_PAUSE)
+                timings["rate_limit"] = timings.get("rate_limit", 0.0) + time.monotonic() - pausing
+            number += 1
+
+    def _waits_for(self, record: AttemptRecord, seconds: float) -> bool:
+        """True where a provider wants us to wait, which costs time but no attempt."""
+        return record.outcome is Outcome.RATE_LIMITED and seconds < RATE_LIMIT_PATIENCE
 
     def _candidates(self, task: QueryTask) -> str | None:
         if self._arm.candidates is None or not self._arm.agent.reads_prompt:

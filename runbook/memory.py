@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from manifests.views import View
 from runbook.context import MemoryContext
 from runbook.evidence import Evidence
+from runbook.gateway.records import WireFacts
 from runbook.outcomes import Outcome
 from runbook.question import Question
 
@@ -26,13 +27,14 @@ class AttemptRecord(BaseModel):
     flags: list[str] = []
     """What also happened on the way to a valid result: deadline, oom_child, grace, submitted."""
     agent: str
+    agent_version: str = ""
     sandbox: str
     started_at: str
     """UTC, ISO 8601."""
     seconds: float
     """Wall time of the attempt up to its validated evidence."""
     timings: dict[str, float] = {}
-    """Seconds by phase: workspace, start, agent, collect, validate."""
+    """Seconds by phase: workspace, start, agent, collect, validate; of the agent's: model, rate_limit."""
     exit_code: int | None = None
     repairs: list[str] = []
     unknown_ids: list[str] = []
@@ -42,6 +44,8 @@ class AttemptRecord(BaseModel):
     output_bytes: dict[str, int] = {}
     dropped_bytes: dict[str, int] = {}
     memory_peak_bytes: int | None = None
+    wire: WireFacts | None = None
+    """What the gateway saw; None where the agent spoke to no model through it."""
     notes: list[str] = []
 
 

@@ -1,7 +1,7 @@
 """Where an attempt takes place: in a sandbox, or outside with whoever picks the workspace up.
 
-A venue runs one invocation in a prepared workspace until it ends, evidence was submitted, evidence lies
-there unchanged for the grace period, the deadline passes or the question is cancelled.
+A venue runs one invocation in a prepared workspace until it ends, the deadline passes, or the watch
+(`runbook.watching`) says that the attempt is over.
 """
 
 import threading
@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import Protocol
 
 from runbook.agents.protocol import Invocation
+from runbook.gateway.line import Line
+from runbook.launching import MODEL_FOLDER, SOCKET, launched
+from runbook.traces.arrivals import ArrivalLog
+from runbook.watching import AttemptWatch, StopReason, WatchOrder
 from sandbox.protocol import (
     Collected,
     Ending,
@@ -24,10 +28,7 @@ from sandbox.protocol import (
 )
 from sandbox.snapshot import Snapshot
 
-OUTPUT_FILE = "memory_module_output.json"
-SUBMITTED_FILE = ".submitted"
 HAYSTACK = "haystack"
-POLL_SECONDS = 0.05
 MOST_CHANGES = 20
 
 
@@ -36,8 +37,8 @@ class Facts:
     """What happened at the venue, before anyone looks at the evidence."""
 
     ending: Ending
-    stopped_for: str = ""
-    """submitted, grace or cancelled, where we ended it."""
+    stopped_for: StopReason | None = None
+    """Where we ended it."""
     exit_code: int | None = None
     collected: Collected = field(default_factory=Collected)
     timings: Mapping[str, float] = field(default_factory=dict)
@@ -49,17 +50,21 @@ class Facts:
 class Order:
     """What a venue is asked to run, and for how long."""
 
-    workspace: Path
+    watch: WatchOrder
     haystack: Path
     invocation: Invocation
     limits: Limits
-    grace_seconds: float
     output_folder: Path
-    """Receives stdout and stderr as bytes."""
+    """Receives stdout and stderr as bytes, and when they arrived."""
     labels: dict[str, str]
-    cancel: threading.Event
-    is_valid: Callable[[Path], bool]
-    """Says whether an evidence file can be accepted; asked when it lay unchanged for the grace period."""
+
+    @property
+    def workspace(self) -> Path:
+        return self.watch.workspace
+
+    @property
+    def line(self) -> Line | None:
+        return self.watch.line
 
 
 class Venue(Protocol):
@@ -87,64 +92,6 @@ class Venue(Protocol):
             SandboxError: the venue itself failed.
         """
         ...
-
-
-class EvidenceWatch:
-    """Looks at the workspace every 50 ms and calls `end` once when the attempt is over.
-
-    The workspace belongs to the agent, so nothing in it is trusted: not even the times of its files.
-    """
-
-    def __init__(self, order: Order, end: Callable[[], None]) -> None:
-        self.reason = ""
-        self._order = order
-        self._end = end
-        self._seen: tuple[int, int, int] | None = None
-        self._unchanged_since = 0.0
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="evidence-watch", daemon=True)
-
-    def __enter__(self) -> "EvidenceWatch":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._over.wait(POLL_SECONDS):
-            self.reason = self._reason()
-            if self.reason:
-                self._end()
-                return
-
-    def _reason(self) -> str:
-        if self._order.cancel.is_set():
-            return "cancelled"
-        if _version(self._order.workspace / SUBMITTED_FILE) is not None:
-            return "submitted"
-        return "grace" if self._grace_passed() else ""
-
-    def _grace_passed(self) -> bool:
-        version = _version(self._order.workspace / OUTPUT_FILE)
-        now = time.monotonic()
-        if version is None or version != self._seen:
-            self._seen, self._unchanged_since = version, now
-            return False
-        if now - self._unchanged_since < self._order.grace_seconds:
-            return False
-        self._unchanged_since = now  # an invalid file is not read again before another grace period
-        return self._order.is_valid(self._order.workspace / OUTPUT_FILE)
-
-
-def _version(path: Path) -> tuple[int, int, int] | None:
-    """What tells versions of a file apart, without following links; None where there is no such name."""
-    try:
-        status = path.lstat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class SandboxVenue:
@@ -177,9 +124,11 @@ class SandboxVenue:
 
     def run(self, order: Order) -> Facts:
         """Start a sandbox, run the invocation, and give everything back."""
-        mounts = [Mount(order.haystack, HAYSTACK)]
+        mounts = [Mount(order.haystack, HAYSTACK), *order.invocation.mounts]
         if isinstance(self._helpers, Mount):
             mounts.append(self._helpers)
+        if order.line is not None:
+            mounts.append(Mount(order.line.directory, MODEL_FOLDER))
         spec = SandboxSpec(
             workspace=order.workspace, limits=order.limits, mounts=tuple(mounts), labels=order.labels
         )
@@ -188,7 +137,7 @@ class SandboxVenue:
         running = self._sandbox.start(spec)
         started = clock()
         try:
-            result, sizes, reason = _execute(running, order)
+            result, sizes, reason = self._execute(running, order)
             ended = clock()
         finally:
             collected = running.collect()
@@ -202,26 +151,39 @@ class SandboxVenue:
             dropped_bytes=dict(result.dropped_bytes),
         )
 
-
-def _execute(running: RunningSandbox, order: Order) -> tuple[ExecResult, dict[str, int], str]:
-    sizes = {"stdout": 0, "stderr": 0}
-    with (
-        (order.output_folder / "stdout").open("wb") as stdout,
-        (order.output_folder / "stderr").open("wb") as stderr,
-        EvidenceWatch(order, running.stop) as watch,
-    ):
-        files = {"stdout": stdout, "stderr": stderr}
-        execution = running.exec(
-            order.invocation.argv,
-            stdin=order.invocation.stdin,
-            timeout=order.limits.wall_seconds,
-            env=order.invocation.env,
+    def _execute(
+        self, running: RunningSandbox, order: Order
+    ) -> tuple[ExecResult, dict[str, int], StopReason | None]:
+        sizes = {"stdout": 0, "stderr": 0}
+        argv, env = launched(
+            order.invocation,
+            python=self.python,
+            helpers=self.helpers_inside(order.workspace),
+            socket=self._socket_inside(order),
         )
-        for chunk in execution:
-            files[chunk.stream].write(chunk.data)
-            sizes[chunk.stream] += len(chunk.data)
-        result = execution.result()
-    return result, sizes, watch.reason
+        with (
+            (order.output_folder / "stdout").open("wb") as stdout,
+            (order.output_folder / "stderr").open("wb") as stderr,
+            ArrivalLog(order.output_folder / "stdout.times") as arrivals,
+            AttemptWatch(order.watch, running.stop) as watch,
+        ):
+            files = {"stdout": stdout, "stderr": stderr}
+            execution = running.exec(
+                argv, stdin=order.invocation.stdin, timeout=order.limits.wall_seconds, env=env
+            )
+            for chunk in execution:
+                files[chunk.stream].write(chunk.data)
+                sizes[chunk.stream] += len(chunk.data)
+                watch.note_output()
+                if chunk.stream == "stdout":
+                    arrivals.note(sizes["stdout"], chunk.at)
+            result = execution.result()
+        return result, sizes, watch.reason
+
+    def _socket_inside(self, order: Order) -> str | None:
+        if order.line is None:
+            return None
+        return f"{self._sandbox.locate(order.workspace, Mount(order.line.directory, MODEL_FOLDER))}/{SOCKET}"
 
 
 class ExternalVenue:
@@ -251,7 +213,7 @@ class ExternalVenue:
         over = threading.Event()
         before = Snapshot.take(order.haystack)
         begun = time.monotonic()
-        with EvidenceWatch(order, over.set) as watch:
+        with AttemptWatch(order.watch, over.set) as watch:
             self._announce(order.workspace, order.labels)
             in_time = over.wait(order.limits.wall_seconds)
         seconds = time.monotonic() - begun
