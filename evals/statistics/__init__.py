@@ -1,1 +1,1 @@
-"""How sure a figure is."""
+"""How sure a figure is: intervals, paired tests, agreement, and where the noise comes from."""

@@ -7,7 +7,7 @@ from statistics import NormalDist
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Both ends, 0..1."""
+    """Both ends, in the unit of the figure that they surround (a share: 0..1)."""
 
     low: float
     high: float
@@ -16,6 +16,7 @@ class Interval:
 def wilson_interval(successes: int, count: int, confidence: float = 0.95) -> Interval | None:
     """Wilson's score interval of a share; None where nothing was counted.
 
+    (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n); E. B. Wilson, JASA 22 (1927) 209.
     It assumes independent questions. Raises ValueError for counts that cannot be.
     """
     if not 0 <= successes <= count or not 0 < confidence < 1:

@@ -27,7 +27,7 @@ from sandbox.reaper import Owner, reap
 from sandbox.selection import choose
 
 BAKED_HELPERS = "/opt/helpers"
-HELPER_NAMES = ("memory", "scout")
+HELPER_NAMES = ("launch", "memory", "scout")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,334 @@
+"""`launch` writes the agent's files, opens the way to its model, and becomes the agent."""
+
+import http.client
+import json
+import os
+import socket
+import socketserver
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+LAUNCH = Path(__file__).resolve().parents[2] / "helpers" / "launch"
+# What the launched command says of itself.
+ASK = "import os, sys, json; print(json.dumps([sys.argv[1:], dict(os.environ), sys.stdin.read()]))"
+HOLD = "import sys; print('up', flush=True); sys.stdin.read()"
+
+
+def launch(order: object, *argv: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-I", "-S", LAUNCH, "--", *argv],
+        input=stdin,
+        env={"LAUNCH": order if isinstance(order, str) else json.dumps(order), "PATH": os.defpath, **env},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+class Gateway(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    """Answers each connection by `answer(connection)`."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, path: Path, answer: Callable[[socket.socket], None]) -> None:
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                with suppress(OSError):
+                    answer(self.request)
+
+        super().__init__(str(path), Handler)
+        path.chmod(0o666)
+        self.path = path
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+    def end(self) -> None:
+        self.shutdown()
+        self.server_close()
+        self.path.unlink()
+
+
+def echo(connection: socket.socket) -> None:
+    """Send back what comes, and end when the other side has ended."""
+    while data := connection.recv(1 << 16):
+        connection.sendall(data)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "model.sock"
+
+
+@pytest.fixture
+def gateway(path: Path) -> Iterator[Gateway]:
+    made = Gateway(path, echo)
+    yield made
+    with suppress(OSError):
+        made.end()
+
+
+def free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+@pytest.fixture
+def port(path: Path, tmp_path: Path) -> Iterator[int]:
+    """The loopback port of a launched forwarder; the forwarder is ended afterwards."""
+    number = free_port()
+    done = launch({"port": number, "socket": str(path)}, sys.executable, "-c", "pass")
+    assert done.returncode == 0, done.stderr
+    yield number
+    for pid in forwarders(path):
+        os.kill(pid, 9)
+
+
+def forwarders(path: Path) -> list[int]:
+    """Living processes that forward to `path`: their command line is launch's own, their LAUNCH names it."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if str(path).encode() in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+    return [pid for pid in found if pid != os.getpid()]
+
+
+def connect(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=20)
+
+
+def read_all(link: socket.socket) -> bytes:
+    return b"".join(iter(lambda: link.recv(1 << 16), b""))
+
+
+def test_the_command_gets_arguments_stdin_and_environment_less_the_order() -> None:
+    done = launch({}, sys.executable, "-c", ASK, "a b", "$x", stdin="the prompt", MARK="1")
+    arguments, environment, stdin = json.loads(done.stdout)
+    assert arguments == ["a b", "$x"]
+    assert stdin == "the prompt"
+    assert environment["MARK"] == "1"
+    assert "LAUNCH" not in environment
+
+
+def test_the_exit_code_is_the_commands_own() -> None:
+    assert launch({}, "sh", "-c", "exit 7").returncode == 7
+
+
+def test_a_broken_pipe_ends_the_command_as_anywhere() -> None:
+    done = launch({}, "sh", "-c", "yes | head -n 1; trap")
+    assert done.stdout == "y\n"
+    assert "Broken pipe" not in done.stderr
+    ignored = launch({}, "sh", "-c", "grep SigIgn /proc/self/status").stdout.split()[1]
+    assert int(ignored, 16) & (1 << 12) == 0  # SIGPIPE is 13
+
+
+@pytest.mark.parametrize(("argv", "code"), [(["/no/such/program"], 127), (["/etc/passwd"], 126)])
+def test_a_command_that_cannot_run_is_named(argv: list[str], code: int) -> None:
+    done = launch({}, *argv)
+    assert done.returncode == code
+    assert argv[0] in done.stderr
+
+
+def test_files_are_written_for_the_owner_alone(tmp_path: Path) -> None:
+    text = 'a "quoted" größe\n'
+    done = launch({"home": {".tool/deep/settings.json": text}}, "true", HOME=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    written = tmp_path / ".tool" / "deep" / "settings.json"
+    assert written.read_text(encoding="utf-8") == text
+    assert written.stat().st_mode & 0o777 == 0o600
+    assert written.parent.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("name", ["../out", "/tmp/out", "a/../../out", "", "a//b", ".", "a/\x00b"])
+def test_no_file_is_written_outside_home(tmp_path: Path, name: str) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    done = launch({"home": {name: "text"}}, "true", HOME=str(home))
+    assert done.returncode == 125
+    assert done.stderr.startswith("launch: ")
+    assert list(tmp_path.rglob("*")) == [home]
+
+
+def test_a_link_in_home_is_not_followed(tmp_path: Path) -> None:
+    home, outside = tmp_path / "home", tmp_path / "outside"
+    home.mkdir()
+    outside.mkdir()
+    (home / "folder").symlink_to(outside)
+    (home / "file").symlink_to(outside / "file")
+    for name in ("folder/file", "file"):
+        assert launch({"home": {name: "text"}}, "true", HOME=str(home)).returncode == 125
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "order", ["not json", "[]", '{"home": []}', '{"socket": 3, "port": 1}', '{"socket": "/x"}']
+)
+def test_a_wrong_order_is_one_line(order: str, tmp_path: Path) -> None:
+    done = launch(order, "true", HOME=str(tmp_path))
+    assert done.returncode == 125
+    assert done.stderr.startswith("launch: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_port_in_use_is_said() -> None:
+    with closing(socket.socket()) as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = launch({"port": taken.getsockname()[1], "socket": "/nowhere"}, "true")
+    assert done.returncode == 125
+    assert "in use" in done.stderr
+
+
+def test_the_forwarder_does_not_hold_the_agents_streams(gateway: Gateway) -> None:
+    begun = time.monotonic()
+    done = launch({"port": 0, "socket": str(gateway.path)}, "echo", "said")
+    assert done.stdout == "said\n"
+    assert time.monotonic() - begun < 10  # run() waits for the end of both streams
+    for pid in forwarders(gateway.path):
+        os.kill(pid, 9)
+
+
+def test_the_agent_has_no_child_that_it_did_not_start(gateway: Gateway) -> None:
+    ask = "import os\ntry:\n    os.waitpid(-1, os.WNOHANG)\nexcept ChildProcessError:\n    print('none')"
+    done = launch({"port": 0, "socket": str(gateway.path)}, sys.executable, "-c", ask)
+    assert done.stdout == "none\n"
+    for pid in forwarders(gateway.path):
+        os.kill(pid, 9)
+
+
+def test_bytes_pass_both_ways_and_a_half_close_is_passed_on(gateway: Gateway, port: int) -> None:
+    with connect(port) as link:
+        link.sendall(b"question")
+        link.shutdown(socket.SHUT_WR)
+        assert read_all(link) == b"question"
+
+
+def test_a_stream_is_forwarded_as_it_comes(path: Path, port: int) -> None:
+    go_on = threading.Event()
+
+    def in_pieces(connection: socket.socket) -> None:
+        connection.sendall(b"first")
+        go_on.wait(10)
+        connection.sendall(b"second")
+
+    server = Gateway(path, in_pieces)
+    with connect(port) as link:
+        assert link.recv(100) == b"first"
+        go_on.set()
+        assert link.recv(100) == b"second"
+    server.end()
+
+
+def test_64_streams_at_once_carry_big_bodies(gateway: Gateway, port: int) -> None:
+    body = os.urandom(1 << 20)
+    wrong: list[int] = []
+
+    def one(number: int) -> None:
+        with connect(port) as link:
+            sender = threading.Thread(target=lambda: (link.sendall(body), link.shutdown(socket.SHUT_WR)))
+            sender.start()
+            if read_all(link) != body:
+                wrong.append(number)
+            sender.join()
+
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(64)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_a_reader_that_stops_holds_the_sender_up(path: Path, port: int) -> None:
+    sent = [0]
+
+    def flood(connection: socket.socket) -> None:
+        connection.settimeout(1)
+        for _ in range(1000):
+            connection.sendall(bytes(1 << 18))
+            sent[0] += 1 << 18
+
+    server = Gateway(path, flood)
+    with connect(port):
+        time.sleep(1.5)
+        assert sent[0] < 32 << 20  # what socket buffers hold, not what the sender has
+    server.end()
+
+
+def test_an_answer_that_comes_before_the_whole_request_arrives(path: Path, port: int) -> None:
+    def refuse(connection: socket.socket) -> None:
+        connection.recv(10)
+        connection.sendall(b"HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+
+    server = Gateway(path, refuse)
+    with connect(port) as link:
+        with suppress(OSError):
+            link.sendall(bytes(4 << 20))
+        assert link.recv(100).startswith(b"HTTP/1.1 413")
+    server.end()
+
+
+def test_a_client_that_goes_away_is_noticed(path: Path, port: int) -> None:
+    gone = threading.Event()
+
+    def stream(connection: socket.socket) -> None:
+        try:
+            while True:
+                connection.sendall(b"piece")
+                time.sleep(0.02)
+        except OSError:
+            gone.set()
+
+    server = Gateway(path, stream)
+    link = connect(port)
+    link.recv(5)
+    link.close()
+    assert gone.wait(5)
+    server.end()
+
+
+def test_a_gateway_that_was_restarted_is_found_again(gateway: Gateway, port: int, path: Path) -> None:
+    with connect(port) as link:
+        link.sendall(b"one")
+        assert link.recv(10) == b"one"
+    gateway.end()
+    late = threading.Timer(0.5, lambda: servers.append(Gateway(path, echo)))
+    servers: list[Gateway] = []
+    late.start()
+    with connect(port) as link:
+        link.sendall(b"two")
+        assert link.recv(10) == b"two"
+    servers[0].end()
+
+
+def test_without_a_gateway_the_client_is_told_in_http(port: int) -> None:
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as client:
+        client.request("POST", "/v1/responses", body=bytes(1 << 20))
+        answer = client.getresponse()
+        assert answer.status == 502
+        assert "gateway" in json.loads(answer.read())["error"]["message"]
+
+
+def test_an_idle_forwarder_uses_no_processor(gateway: Gateway, port: int, path: Path) -> None:
+    with connect(port) as link:
+        link.sendall(b"one")
+        link.recv(10)
+        (pid,) = forwarders(path)
+        before = _ticks(pid)
+        time.sleep(0.5)
+        assert _ticks(pid) - before <= 2
+
+
+def _ticks(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
