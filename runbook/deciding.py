@@ -15,9 +15,7 @@ MODEL_FAILURES = (
 )
 
 
-def decide(
-    facts: Facts, read: ReadEvidence | InvalidEvidence, wire: WireFacts | None
-) -> tuple[Outcome, str]:
+def decide(facts: Facts, read: ReadEvidence | InvalidEvidence, wire: WireFacts | None) -> tuple[Outcome, str]:
     """The outcome and why, by the precedence of the README ("Outcomes"); exit codes decide nothing.
 
     `wire` is None where the agent spoke to no model through the gateway.
@@ -54,12 +52,12 @@ def _model_failed(wire: WireFacts | None) -> tuple[Outcome, str] | None:
     return None
 
 
-def _wrote_nothing_valid(
-    facts: Facts, read: InvalidEvidence, wire: WireFacts | None
-) -> tuple[Outcome, str]:
+def _wrote_nothing_valid(facts: Facts, read: InvalidEvidence, wire: WireFacts | None) -> tuple[Outcome, str]:
     if wire is not None and not wire.tool_calls:
-        said = f"the model answered {wire.calls} calls and asked for no tool" if wire.calls else (
-            f"the agent never called its model (exit code {facts.exit_code})"
+        said = (
+            f"the model answered {wire.calls} calls and asked for no tool"
+            if wire.calls
+            else (f"the agent never called its model (exit code {facts.exit_code})")
         )
         return Outcome.NO_TOOL_CALLS, said
     if read.refusal is Refusal.MISSING:

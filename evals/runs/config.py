@@ -5,6 +5,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from evals.endpoint_config import EndpointConfig
+from runbook.gateway.settings import GatewaySettings
 
 
 class RunConfig(BaseModel):
@@ -17,12 +18,27 @@ class RunConfig(BaseModel):
     store: Path
     agent: str = "scout"
     agent_command: str | None = None
+    agent_version: str = ""
+    """Of an installed tool chain; "" is the adapter's own choice."""
+    model: str = ""
+    """What an agent with a model asks its provider for."""
+    effort: str = ""
+    """Reasoning effort in the agent's own words; "" is left to the agent."""
+    model_url: str | None = None
+    """Where the model answers, in place of the gateway's provider for the agent's protocol."""
+    model_key: str | None = None
+    """Name of the environment variable with the key for `model_url`; None: it wants no key."""
+    gateway: GatewaySettings = Field(default_factory=GatewaySettings)
     sandbox: str = "auto"
     base_image: str | None = None
     allow_no_isolation: bool = False
     reader: EndpointConfig | None = None
     judge: EndpointConfig | None = None
     limit: int | None = Field(default=None, ge=1)
+    sample: int | None = Field(default=None, ge=1)
+    """So many questions, each type with its share."""
+    gates: tuple[int, ...] = (3, 10)
+    """After so many questions the run stops where infrastructure failed."""
     question_ids: tuple[str, ...] | None = None
     """Only these questions, from --questions; None means all."""
     concurrency: int = Field(default=2, ge=1, le=64)
@@ -30,6 +46,8 @@ class RunConfig(BaseModel):
     timeout: float = Field(default=1800.0, gt=0)
     """Deadline of one attempt in seconds."""
     grace: float = Field(default=10.0, ge=0)
+    idle: float = Field(default=300.0, gt=0)
+    """Seconds without output and model traffic after which an agent with a model counts as stalled."""
     budget: int = Field(default=20, ge=1)
     """Distinct states the evidence may hold."""
     workflow: bool = True

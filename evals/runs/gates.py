@@ -7,8 +7,6 @@ from evals.question import EvalQuestion
 from evals.runs.records import is_scoreless
 from evals.runs.summary import QuestionResult
 
-STEPS = (3, 10)
-
 
 def stages_of(questions: Sequence[EvalQuestion], steps: Sequence[int]) -> Iterator[list[EvalQuestion]]:
     """The questions cut at each step below their number; every question in exactly one part."""

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import helpers
@@ -17,6 +17,8 @@ from runbook.attempt import Arm, AttemptSettings
 from runbook.candidates import CandidateFinder
 from runbook.cli.home import home, workspace_registry
 from runbook.controller import AgentMemory
+from runbook.gateway.gateway import Gateway
+from runbook.gateway.settings import GatewaySettings, ProviderSettings
 from runbook.venue import ExternalVenue, SandboxVenue, Venue
 from runbook.workspace_place import WorkspacePlace, sweep
 from sandbox.docker_engine import DockerSandbox, connect
@@ -42,7 +44,14 @@ class ArmSettings:
     attempts: int
     timeout: float
     budget: int
+    agent_version: str = ""
+    model: str = ""
+    effort: str = ""
+    model_url: str | None = None
+    model_key: str | None = None
+    gateway: GatewaySettings = field(default_factory=GatewaySettings)
     grace: float = 10.0
+    idle: float = 300.0
     workflow: bool = True
     manifests: bool = True
     summaries: bool = False
@@ -58,7 +67,7 @@ def assemble_memory(settings: ArmSettings, say: Callable[[str], None]) -> Iterat
         UnknownAgentError: the agent's settings do not fit.
         SandboxError: no back end works, or the chosen one does not.
     """
-    agent = make_agent(settings.agent, settings.agent_command)
+    agent = chosen_agent(settings)
     with ExitStack() as stack:
         sweep(workspace_registry())
         place = stack.enter_context(WorkspacePlace.open(workspace_registry()))
@@ -76,13 +85,38 @@ def assemble_memory(settings: ArmSettings, say: Callable[[str], None]) -> Iterat
             helper_usage=helper_usage(),
             workspaces=place.path,
             grace_seconds=settings.grace,
+            idle_seconds=settings.idle,
             budget=settings.budget,
         )
         finder = CandidateFinder(sys.executable, compiled_helpers(sys.executable))
         # Candidates name commands of the helper, so they go with it.
         wanted = settings.candidates and settings.helper
-        arm = Arm(agent, venue, attempt, finder if wanted else None)
+        gateway = stack.enter_context(Gateway(gateway_settings(agent, settings))) if agent.wire else None
+        arm = Arm(agent, venue, attempt, finder if wanted else None, gateway)
         yield AgentMemory(arm, attempts=settings.attempts)
+
+
+def chosen_agent(settings: ArmSettings) -> Agent:
+    """The agent that the settings name. Raises UnknownAgentError where they do not fit."""
+    return make_agent(
+        settings.agent,
+        AgentChoice(
+            command=settings.agent_command,
+            version=settings.agent_version,
+            model=settings.model,
+            effort=settings.effort,
+        ),
+    )
+
+
+def gateway_settings(agent: Agent, settings: ArmSettings) -> GatewaySettings:
+    """The gateway's settings, with the endpoint that the command line names before all others."""
+    if settings.model_url is None or agent.wire is None:
+        return settings.gateway
+    named = ProviderSettings(
+        base_url=settings.model_url, wires=(agent.wire,), key_env=settings.model_key or ""
+    )
+    return settings.gateway.model_copy(update={"providers": {"named": named, **settings.gateway.providers}})
 
 
 def _venue(agent: Agent, settings: ArmSettings, say: Callable[[str], None], stack: ExitStack) -> Venue:

@@ -6,16 +6,21 @@ from typing import Annotated
 import typer
 
 from runbook.cli.failures import Commands, Mistake
-from runbook.cli.home import store_folder
 from runbook.cli.options import (
     AgentCommand,
     AgentName,
+    AgentVersion,
     AsJson,
     Attempts,
     BaseImage,
     Budget,
+    Effort,
+    Idle,
     JudgeModel,
     JudgeUrl,
+    Model,
+    ModelKey,
+    ModelUrl,
     NoIsolation,
     ReaderModel,
     ReaderUrl,
@@ -27,18 +32,27 @@ from runbook.cli.terminal import terminal
 
 evaluation = typer.Typer(cls=Commands, no_args_is_help=True, help="Run, resume and look at evaluations.")
 
-Data = Annotated[Path, typer.Option(help="Data root in LongMemEval-V2 form.", show_default=False)]
-Out = Annotated[Path, typer.Option(help="New folder for the run.", show_default=False)]
-
 
 @evaluation.command()
 def run(
-    data: Data,
-    out: Out,
+    ctx: typer.Context,
+    config: Annotated[
+        Path | None,
+        typer.Argument(help="Settings as TOML; options and --set win over it.", show_default=False),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Data root in LongMemEval-V2 form.", show_default=False)
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="New folder for the run.", show_default=False)] = None,
     store: StoreOption = None,
     tier: Annotated[str, typer.Option(help="Haystack tier: haystacks/lme_v2_TIER.json.")] = "small",
     agent: AgentName = "scout",
     agent_command: AgentCommand = None,
+    agent_version: AgentVersion = "",
+    model: Model = "",
+    effort: Effort = "",
+    model_url: ModelUrl = None,
+    model_key: ModelKey = None,
     sandbox: SandboxName = "auto",
     base_image: BaseImage = None,
     allow_no_isolation: NoIsolation = False,
@@ -47,55 +61,45 @@ def run(
     judge: JudgeUrl = None,
     judge_model: JudgeModel = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions: a smoke run.")] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="Only N questions, each type with its share: a smoke run.")
+    ] = None,
     questions: Annotated[
         Path | None, typer.Option(help="Only the questions whose ids this file lists, one a line.")
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=64, help="Questions at a time.")] = 2,
     attempts: Attempts = 3,
     timeout: Timeout = 1800.0,
+    idle: Idle = 300.0,
     budget: Budget = 20,
+    record: Annotated[Path | None, typer.Option(help="Cassette to record all model traffic to.")] = None,
+    replay: Annotated[Path | None, typer.Option(help="Cassette to answer from instead of a model.")] = None,
     workflow: Annotated[bool, typer.Option(help="Ablation: give the agent a workflow.")] = True,
     manifests: Annotated[bool, typer.Option(help="Ablation: give the agent manifests.")] = True,
     summaries: Annotated[bool, typer.Option(help="Ablation: give the agent the two long summaries.")] = False,
     helper: Annotated[bool, typer.Option(help="Ablation: give the agent the memory command.")] = True,
     candidates: Annotated[bool, typer.Option(help="Rank candidates for the agent beforehand.")] = True,
-    seed: Annotated[int, typer.Option(help="Order of questions, random baseline.")] = 0,
+    seed: Annotated[int, typer.Option(help="Order of questions, sample, random baseline.")] = 0,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Any other setting, for example gateway.retry_seconds=60."
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, run nothing.")] = False,
 ) -> None:
     """Run an evaluation over a data root."""
-    from evals.runs.config import RunConfig
-    from runbook.cli.endpoints import endpoint
     from runbook.cli.running import prepare, start
+    from runbook.cli.settings import settle
 
-    config = RunConfig(
-        data=data.resolve(),
-        tier=tier,
-        store=store_folder(store),
-        agent=agent,
-        agent_command=agent_command,
-        sandbox=sandbox,
-        base_image=base_image,
-        allow_no_isolation=allow_no_isolation,
-        reader=endpoint("reader", reader, reader_model),
-        judge=endpoint("judge", judge, judge_model),
-        limit=limit,
-        question_ids=_question_ids(questions),
-        concurrency=concurrency,
-        attempts=attempts,
-        timeout=timeout,
-        budget=budget,
-        workflow=workflow,
-        manifests=manifests,
-        summaries=summaries,
-        helper=helper,
-        candidates=candidates,
-        seed=seed,
-    )
+    settled = settle(ctx, config, changes or ())
     console = terminal()
-    prepared = prepare(config)
+    prepared = prepare(settled)
     if dry_run:
         prepared.describe(console)
         return
+    if out is None:
+        raise Mistake("name a new folder for the run with --out")
     start(prepared, out, console)
 
 
@@ -133,16 +137,3 @@ def show(
         print_json(summary)
     else:
         print_summary(terminal(), summary, folder)
-
-
-def _question_ids(file: Path | None) -> tuple[str, ...] | None:
-    if file is None:
-        return None
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Mistake(f"--questions: {file} cannot be read: {error}") from None
-    ids = tuple(line.strip() for line in lines if line.strip())
-    if not ids:
-        raise Mistake(f"--questions: {file} lists no question id")
-    return ids

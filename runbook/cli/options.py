@@ -12,7 +12,24 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 BaseImage = Annotated[
     str | None, typer.Option(help="Base of the sandbox image.", envvar="RUNBOOK_BASE_IMAGE")
 ]
-AgentName = Annotated[str, typer.Option(help="scout, command or external.")]
+AgentName = Annotated[
+    str, typer.Option(help="Name of an agent (`runbook agents list`), or a TOML file that describes one.")
+]
+AgentVersion = Annotated[
+    str, typer.Option(help="Version of the agent's tool chain (default: its adapter's).")
+]
+Model = Annotated[str, typer.Option(help="The agent's model.")]
+Effort = Annotated[str, typer.Option(help="The model's reasoning effort, in the agent's words.")]
+ModelUrl = Annotated[
+    str | None, typer.Option(help="Where the agent's model answers (default: the provider of its protocol).")
+]
+ModelKey = Annotated[
+    str | None,
+    typer.Option(help="Name of the environment variable with the key for --model-url.", metavar="NAME"),
+]
+Idle = Annotated[
+    float, typer.Option(min=1, help="Seconds without output and model traffic: the agent stalled.")
+]
 AgentCommand = Annotated[
     str | None,
     typer.Option(help="For --agent command; {prompt}, {workspace}, {python}, {helpers} are filled in."),

@@ -1,0 +1,81 @@
+"""Settings of a run from a TOML file, changed by the command line; every complaint names file and key."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from evals.runs.config import RunConfig
+from runbook.complaints import of_system, of_validation
+
+PATHS = ("data", "store", "gateway.record", "gateway.replay", "gateway.prices")
+
+
+class ConfigError(ValueError):
+    """The settings cannot be used; the message names the file or option, the key and the mend."""
+
+
+def read_config(
+    file: Path | None, options: Mapping[str, Any], changes: Iterable[str] = (), *, store: Path
+) -> RunConfig:
+    """The settings of a run: those of `file`, over them `options`, over them `changes` ("key=value").
+
+    Args:
+        file: TOML with the keys of `RunConfig`; its paths are relative to its folder.
+        options: settings by key; tables (reader, judge, model) replace those of the file key by key.
+        changes: as typed after --set; a dotted key reaches into a table, a value is TOML or else text.
+        store: the store where none of them names one.
+
+    Raises:
+        ConfigError: the file cannot be read, or a key or value does not fit.
+    """
+    settings = {"store": store} | (_from_file(file) if file is not None else {})
+    for key, value in options.items():
+        _put(settings, key.split("."), value)
+    for change in changes:
+        _put(settings, *_parsed(change))
+    try:
+        return RunConfig.model_validate(settings)
+    except ValidationError as error:
+        where = f"{file}: " if file is not None else ""
+        raise ConfigError(f"{where}{of_validation(error)}") from None
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    try:
+        settings = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(of_system(error)) from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{file}: this is no TOML: {error}") from None
+    for key in PATHS:
+        *tables, last = key.split(".")
+        table: Any = settings
+        for name in tables:
+            table = table.get(name, {})
+        if isinstance(table, dict) and isinstance(table.get(last), str):
+            table[last] = str((file.parent / table[last]).resolve())
+    return settings
+
+
+def _parsed(change: str) -> tuple[list[str], Any]:
+    key, equals, text = change.partition("=")
+    if not equals or not key.strip():
+        raise ConfigError(f"--set {change}: write KEY=VALUE, for example --set timeout=600")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text  # what is no TOML value is text, so that words need no quotes
+    return key.strip().split("."), value
+
+
+def _put(settings: dict[str, Any], key: list[str], value: Any) -> None:
+    *tables, last = key
+    for name in tables:
+        table = settings.setdefault(name, {})
+        if not isinstance(table, dict):
+            raise ConfigError(f"{'.'.join(key)}: {name} is no table")
+        settings = table
+    settings[last] = value

@@ -1,0 +1,61 @@
+"""From a settings file and the options that were really given to the settings of a run."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import typer
+from click.core import ParameterSource
+
+from evals.runs.config import RunConfig
+from evals.runs.config_file import ConfigError, read_config
+from runbook.cli.endpoints import endpoint
+from runbook.cli.failures import Mistake
+from runbook.cli.home import store_folder
+
+ELSEWHERE = {"config", "out", "changes", "dry_run", "questions", "record", "replay"}
+ENDPOINTS = ("reader", "judge")
+
+
+def settle(ctx: typer.Context, file: Path | None, changes: Iterable[str]) -> RunConfig:
+    """The settings of `runbook eval run`; an option that was not given leaves the file's value alone.
+
+    Raises:
+        Mistake: a setting is missing or does not fit.
+    """
+    given = {
+        name: value
+        for name, value in ctx.params.items()
+        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+    }
+    options: dict[str, Any] = {name: value for name, value in given.items() if name not in ELSEWHERE}
+    for role in ENDPOINTS:
+        url, model = options.pop(role, None), options.pop(f"{role}_model", None)
+        if (chosen := endpoint(role, url, model)) is not None:
+            options[role] = chosen
+    for name in ("record", "replay"):
+        if name in given:
+            options[f"gateway.{name}"] = given[name].resolve()
+    if "data" in options:
+        options["data"] = options["data"].resolve()
+    if "store" in options:
+        options["store"] = store_folder(options["store"])
+    if "questions" in given:
+        options["question_ids"] = _question_ids(given["questions"])
+    if file is None and "data" not in options and not any(one.startswith("data=") for one in changes):
+        raise Mistake("name a data root with --data, or a settings file that does")
+    try:
+        return read_config(file, options, changes, store=store_folder(None))
+    except ConfigError as error:
+        raise Mistake(str(error)) from None
+
+
+def _question_ids(file: Path) -> tuple[str, ...]:
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Mistake(f"--questions: {file} cannot be read: {error}") from None
+    ids = tuple(line.strip() for line in lines if line.strip())
+    if not ids:
+        raise Mistake(f"--questions: {file} lists no question id")
+    return ids
