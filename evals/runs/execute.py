@@ -1,6 +1,5 @@
 """Run the questions of a run, several at a time, until all are done or one thing is fatal."""
 
-import errno
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from evals.question import EvalQuestion
 from evals.runs.folder import RunFailure
 from evals.runs.records import QueryRecord, ReadingRecord, VerdictRecord
 from evals.runs.stages import Stages
+from runbook.complaints import of_system
 
 CANCEL_SECONDS = 5.0  # an attempt that is cancelled ends within 2
 
@@ -73,14 +73,9 @@ def _collect(
         try:
             records = future.result()
         except OSError as error:
-            raise RunFailure(_explain(error)) from error
+            raise RunFailure(
+                f"{of_system(error)}; nothing written so far is lost: resume the run after that"
+            ) from error
         done += 1
         on_progress(Progress(done, total, question, records))
     return done
-
-
-def _explain(error: OSError) -> str:
-    where = f" ({error.filename})" if error.filename else ""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"the disk is full{where}: nothing written so far is lost; free some space and resume the run"
-    return f"{error.strerror or error}{where}: nothing written so far is lost; mend it and resume the run"
