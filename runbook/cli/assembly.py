@@ -1,8 +1,5 @@
 """Putting the parts together: helpers, sandbox back end, venue, agent, memory."""
 
-import hashlib
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -15,6 +12,7 @@ from instructions import InstructionOptions
 from runbook.agents import Agent, CommandAgent, ExternalAgent, UnknownAgentError, make_agent
 from runbook.attempt import Arm, AttemptSettings
 from runbook.candidates import CandidateFinder
+from runbook.cli.helper_copies import HelperCopies
 from runbook.cli.home import home, workspace_registry
 from runbook.controller import AgentMemory
 from runbook.venue import ExternalVenue, SandboxVenue, Venue
@@ -62,7 +60,7 @@ def assemble_memory(settings: ArmSettings, say: Callable[[str], None]) -> Iterat
     with ExitStack() as stack:
         sweep(workspace_registry())
         place = stack.enter_context(WorkspacePlace.open(workspace_registry()))
-        venue = _venue(agent, settings, say, stack)
+        venue = _venue(agent, settings, place.path, say, stack)
         attempt = AttemptSettings(
             limits=Limits(wall_seconds=settings.timeout),
             instruction=InstructionOptions(
@@ -78,18 +76,20 @@ def assemble_memory(settings: ArmSettings, say: Callable[[str], None]) -> Iterat
             grace_seconds=settings.grace,
             budget=settings.budget,
         )
-        finder = CandidateFinder(sys.executable, compiled_helpers(sys.executable))
+        finder = CandidateFinder(sys.executable, helper_copies().placed(sys.executable, place.path))
         # Candidates name commands of the helper, so they go with it.
         wanted = settings.candidates and settings.helper
         arm = Arm(agent, venue, attempt, finder if wanted else None)
         yield AgentMemory(arm, attempts=settings.attempts)
 
 
-def _venue(agent: Agent, settings: ArmSettings, say: Callable[[str], None], stack: ExitStack) -> Venue:
+def _venue(
+    agent: Agent, settings: ArmSettings, place: Path, say: Callable[[str], None], stack: ExitStack
+) -> Venue:
     if isinstance(agent, ExternalAgent):
         return ExternalVenue(
             sys.executable,
-            compiled_helpers(sys.executable),
+            helper_copies().placed(sys.executable, place),
             lambda workspace, labels: say(
                 f"question {labels.get('question', '')}: {workspace} waits for memory_module_output.json"
             ),
@@ -105,7 +105,7 @@ def _venue(agent: Agent, settings: ArmSettings, say: Callable[[str], None], stac
         _refuse_missing_program(agent.words[0], sandbox)
     if isinstance(sandbox, DockerSandbox):
         return SandboxVenue(sandbox, BAKED_HELPERS)
-    return SandboxVenue(sandbox, Mount(compiled_helpers(sandbox.python), BAKED_HELPERS))
+    return SandboxVenue(sandbox, Mount(helper_copies().placed(sandbox.python, place), BAKED_HELPERS))
 
 
 def _refuse_missing_program(program: str, sandbox: Sandbox) -> None:
@@ -173,36 +173,6 @@ def helper_usage() -> str:
     return (helpers_folder() / "memory" / "usage.txt").read_text(encoding="utf-8")
 
 
-def compiled_helpers(python: str) -> Path:
-    """A copy of the helpers with bytecode for `python`, made once per content and interpreter.
-
-    The copy lies in `home()`, so that a mount of it names neither a checkout nor a virtual environment.
-    """
-    files = [
-        file
-        for folder in helper_folders().values()
-        for file in sorted(folder.rglob("*"))
-        if file.is_file() and "__pycache__" not in file.parts
-    ]
-    digest = hashlib.sha256(python.encode())
-    for file in files:
-        digest.update(str(file.relative_to(helpers_folder())).encode() + b"\0" + file.read_bytes() + b"\0")
-    target = home() / "helpers" / digest.hexdigest()[:16]
-    if target.is_dir():
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(dir=target.parent))
-    made.chmod(0o755)
-    for file in files:
-        copy = made / file.relative_to(helpers_folder())
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, copy)
-    compile_all = [python, "-I", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(made)]
-    subprocess.run(compile_all, check=True, stdout=subprocess.DEVNULL, timeout=120)
-    try:
-        made.rename(target)
-    except OSError:  # another process was faster
-        shutil.rmtree(made)
-        if not target.is_dir():
-            raise
-    return target
+def helper_copies() -> HelperCopies:
+    """The compiled copies of the helpers that this user's processes share."""
+    return HelperCopies(home() / "helpers", helper_folders())

@@ -33,7 +33,7 @@ from runbook.cli.failures import Mistake
 from runbook.cli.haystacks import Haystacks
 from runbook.cli.importing import print_warnings
 from runbook.cli.progress import counting, run_progress
-from runbook.cli.tables import print_summary
+from runbook.cli.tables import counted, print_summary
 from runbook.outcomes import INFRASTRUCTURE_FAILURES, METHOD_FAILURES, Outcome
 from sandbox.selection import NAMES as SANDBOXES
 
@@ -58,9 +58,10 @@ class Prepared:
         """Say what would run."""
         haystacks = {self.data.haystacks[question.id] for question in self.questions}
         console.print(
-            f"{len(self.questions)} of {len(self.data.questions)} questions, {len(haystacks)} distinct "
-            f"haystacks, tier {self.config.tier}, agent {self.config.agent}, sandbox {self.config.sandbox}, "
-            f"at most {self.config.attempts} attempts of {self.config.timeout:.0f} s each, "
+            f"{len(self.questions)} of {counted(len(self.data.questions), 'question')}, "
+            f"{counted(len(haystacks), 'distinct haystack')}, tier {self.config.tier}, "
+            f"agent {self.config.agent}, sandbox {self.config.sandbox}, "
+            f"at most {counted(self.config.attempts, 'attempt')} of {self.config.timeout:.0f} s each, "
             f"{self.config.concurrency} at a time. Nothing was run.",
             highlight=False,
             soft_wrap=True,
@@ -70,6 +71,8 @@ class Prepared:
 def prepare(config: RunConfig) -> Prepared:
     """Read the data root and choose the questions; spends nothing and writes nothing."""
     make_agent(config.agent, config.agent_command)
+    if config.judge is not None and config.reader is None:
+        raise Mistake("--judge judges a reader's answers: give --reader and --reader-model, or leave it out")
     for role, endpoint in (("reader", config.reader), ("judge", config.judge)):
         if endpoint is not None:
             refuse_unreachable(role, endpoint)
@@ -233,8 +236,8 @@ def refuse_impossible_gold(prepared: Prepared, states: Mapping[str, int]) -> Non
             if span.end_state_index >= states[span.trajectory_id]:
                 raise Mistake(
                     f"{file}: question {question.id}: trajectory {span.trajectory_id!r} has "
-                    f"{states[span.trajectory_id]} states, none with index {span.end_state_index}; "
-                    "mend the gold"
+                    f"{counted(states[span.trajectory_id], 'state')}, "
+                    f"none with index {span.end_state_index}; mend the gold"
                 )
 
 
