@@ -7,7 +7,7 @@
 | `memory` | works as the workspace's instruction says: search, read, submit (see `searching`) |
 | `parallel` | two commands in one turn, then evidence |
 | `slow` | a command of 300 s that has a child in a session of its own; then evidence |
-| `orphan` | leaves a sleep of 300 s that holds stdout, in a session of its own; then evidence |
+| `orphan` | leaves a sleep of 300 s that holds stdout, in another session; prints its pid; then evidence |
 | `stdin` | a command that reads its stdin to the end; then evidence |
 | `big` | a command that prints 3 MB; then evidence |
 | `huge` | evidence if the prompt came whole and is longer than 128 KiB, else a final message alone |
@@ -56,7 +56,7 @@ _STEPS: dict[str, tuple[list[str], ...]] = {
     "ok": (*_LOOK, ["echo to-stderr >&2; sleep 1; exit 3"], [evidence()]),
     "parallel": (["sleep 1; echo A", "sleep 1; echo B"], [evidence()]),
     "slow": (["touch started; setsid sleep 300 & sleep 300; touch finished"], [evidence()]),
-    "orphan": (["setsid sleep 300 & echo left"], [evidence()]),
+    "orphan": (["setsid sleep 300 & echo left $!"], [evidence()]),
     "stdin": (["timeout 20 cat; echo read to the end: $?"], [evidence()]),
     "big": ([_BIG], [evidence()]),
     "huge": ([evidence()],),
