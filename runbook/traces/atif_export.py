@@ -20,7 +20,7 @@ from runbook.traces.atif import (
 )
 from runbook.traces.commands import parsed_arguments
 from runbook.traces.events import Kind, Source, TraceEvent
-from runbook.traces.summary import Tally
+from runbook.traces.summary import UsageOfSources
 from runbook.traces.writing import TRACE, read_trace
 
 _NOTES = "Long messages and outputs are excerpts. Times are those at which output arrived."
@@ -32,16 +32,16 @@ def to_atif(folder: Path) -> dict[str, Any]:
     Raises:
         TraceError: the trace cannot be read.
     """
-    tally, steps, facts = Tally(), _Steps(), dict[str, str]()
+    usage, steps, facts = UsageOfSources(), _Steps(), dict[str, str]()
     for event in read_trace(folder / TRACE):
-        tally.add(event)
+        usage.add(event)
         if event.kind is Kind.LIFECYCLE and event.source is Source.CONTROLLER:
             facts = event.facts
             steps.begin(facts)
         else:
             steps.take(event)
     told = steps.finished()
-    tokens, _, cost = tally.usage()
+    tokens, _, cost = usage.told()
     document = AtifTrajectory(
         session_id=f"{folder.resolve().parent.parent.name or 'attempt'}-{folder.resolve().name}",
         agent=AtifAgent(

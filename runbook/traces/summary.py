@@ -1,6 +1,8 @@
 """What a trace amounts to: counts and sums that are known when it has been written."""
 
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -56,26 +58,40 @@ class UsageSum:
         self._begun = True
 
 
+class UsageOfSources:
+    """Usage as the wire and the stream tell it, apart."""
+
+    def __init__(self) -> None:
+        self._sums = {source: UsageSum() for source in (Source.WIRE, Source.STREAM)}
+
+    def add(self, event: TraceEvent) -> None:
+        """Take in an event, whatever its kind."""
+        if event.kind is Kind.USAGE and event.source in self._sums:
+            self._sums[event.source].add(event)
+
+    def told(self) -> tuple[Usage | None, Source | None, float | None]:
+        """Tokens, who told them, and their cost; the wire is believed before the stream."""
+        for source, told in self._sums.items():
+            if told.tokens is not None:
+                return told.tokens, source, told.cost_usd
+        return None, None, None
+
+
 class Tally:
     """Counts events while they are written."""
 
     def __init__(self) -> None:
         self.kinds: Counter[str] = Counter()
         self.failed_commands = 0
-        self._sums = {Source.WIRE: UsageSum(), Source.STREAM: UsageSum()}
+        self.usage = UsageOfSources()
 
-    def add(self, event: TraceEvent) -> None:
-        self.kinds[event.kind.value] += 1
-        self.failed_commands += event.kind is Kind.TOOL_END and bool(event.exit_code)
-        if event.kind is Kind.USAGE and event.source in self._sums:
-            self._sums[event.source].add(event)
-
-    def usage(self) -> tuple[Usage | None, Source | None, float | None]:
-        """Tokens, who told them, and their cost; the wire is believed before the stream."""
-        for source, told in self._sums.items():
-            if told.tokens is not None:
-                return told.tokens, source, told.cost_usd
-        return None, None, None
+    def add(self, told: Mapping[str, Any]) -> None:
+        """Take in an event as it lies in the trace."""
+        kind = told["kind"]
+        self.kinds[kind] += 1
+        self.failed_commands += kind == Kind.TOOL_END and bool(told.get("exit_code"))
+        if kind == Kind.USAGE:
+            self.usage.add(TraceEvent.model_validate(told))
 
 
 def _plus(one: Usage | None, other: Usage | None) -> Usage | None:

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import mkstemp
 
+import orjson
+
 from runbook.traces.events import Kind, Source, TraceEvent
 from runbook.traces.lines import read_lines
 from runbook.traces.matching import Ledger, Told, merged, named_after, pairs
@@ -70,7 +72,7 @@ def write_trace(
         tally = _write(spool, folder / TRACE, aliases)
     calls = sum(one.kind is Kind.TOOL_START for one in (*from_stream.told, *from_wire.told))
     twice = sum(one.kind is Kind.TOOL_START for one, _ in matched)
-    tokens, tokens_from, cost = tally.usage()
+    tokens, tokens_from, cost = tally.usage.told()
     return TraceSummary(
         events=tally.kinds.total(),
         kinds=dict(tally.kinds),
@@ -146,11 +148,11 @@ def _write(spool: Spool, path: Path, aliases: dict[str, str]) -> Tally:
     try:
         with os.fdopen(descriptor, "wb") as file:
             for line in spool.lines():
-                event = TraceEvent.model_validate_json(line)
-                tally.add(event)
-                if event.response in aliases:
-                    known = event.model_copy(update={"response": aliases[event.response]})
-                    file.write(known.model_dump_json(exclude_defaults=True).encode() + b"\n")
+                told = orjson.loads(line)
+                tally.add(told)
+                if told.get("response") in aliases:
+                    told["response"] = aliases[told["response"]]
+                    file.write(orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE))
                 else:
                     file.write(line + b"\n")
             file.flush()
