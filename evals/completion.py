@@ -1,5 +1,6 @@
 """Completion: what a chat reply says, read from a body that may be anything."""
 
+import re
 from collections.abc import Mapping
 
 import orjson
@@ -8,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from evals.usage import Usage
 
 _SHOWN_CHARACTERS = 200
+_STATUS = re.compile(r"[1-5][0-9]{2}")
 
 
 class MalformedReply(Exception):  # noqa: N818 (the fault is the provider's reply)
@@ -78,7 +80,7 @@ def _parse(body: bytes) -> Mapping[str, object]:
 def _reported(error: object) -> ReportedError:
     details = error if isinstance(error, Mapping) else {"message": error}
     code = details.get("code")
-    status = int(code) if isinstance(code, int | str) and str(code).isdecimal() else None
+    status = int(code) if isinstance(code, int | str) and _STATUS.fullmatch(str(code)) else None
     return ReportedError(f"the reply reports an error: {details.get('message')}", status)
 
 

@@ -1,11 +1,14 @@
 """Reading the JSON and JSONL files of a data root, with file and line in every complaint."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import orjson
+
+from runbook.complaints import named, of_system
 
 MIB = 1024 * 1024
 MAX_ROW_BYTES = 16 * MIB
@@ -46,8 +49,13 @@ class JsonFile:
 
     def error(self, problem: str, mend: str, *, near: str | None = None) -> DatasetError:
         """A complaint; `near` is a string in the file whose first line is named."""
-        position = self.content.find(orjson.dumps(near)) if near is not None else -1
+        position = self._position(near) if near is not None else -1
         return _error(self.file, self.content.count(b"\n", 0, max(position, 0)) + 1, problem, mend)
+
+    def _position(self, text: str) -> int:
+        """Where the string first stands, in either way of writing what is not ASCII; -1 where it does not."""
+        ways = (orjson.dumps(text), json.dumps(text).encode())
+        return min((at for way in ways if (at := self.content.find(way)) >= 0), default=-1)
 
     def object(self, shape: str) -> Mapping[str, object]:
         """The value as an object; raises DatasetError where it is another."""
@@ -128,4 +136,4 @@ def _error(path: Path, line: int, problem: str, mend: str) -> DatasetError:
 
 
 def _unreadable(path: Path, error: OSError) -> DatasetError:
-    return DatasetError(f"{path}: cannot be read: {error.strerror} (check the path and its permissions)")
+    return DatasetError(of_system(named(error, path)))

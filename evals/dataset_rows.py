@@ -1,19 +1,18 @@
 """From the objects in a data root's files to questions and gold evidence."""
 
 import hashlib
-import warnings
+import re
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-
-from PIL import Image, UnidentifiedImageError
 
 from evals.dataset_files import JsonFile, Row
 from evals.question import EvalQuestion, Gold, GoldSpan
 from evals.scoring.eval_function import ABSTENTION_CHECKER, EvalFunctionError
 from evals.scoring.evaluate import check_eval_function
+from runbook.complaints import of_any
+from runbook.question_image import UnusableImageError, check_question_image
 
-MAX_IMAGE_PIXELS = 100_000_000
-_IMAGE_FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
+_STATE_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def question_of(row: Row, root: Path) -> tuple[EvalQuestion, str | None]:
@@ -79,23 +78,14 @@ def _image(row: Row, root: Path) -> tuple[Path | None, str | None]:
             raise row.error(f"image {relative!r} is not there", "add the file, or set image to null")
         return path, _verified_digest(row, relative, path)
     except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
-        raise row.error(f"image {relative!r} cannot be read: {error}", "check the file") from error
+        raise row.error(f"image {relative!r} cannot be read: {of_any(error)}", "check the file") from error
 
 
 def _verified_digest(row: Row, name: str, path: Path) -> str:
     try:
-        with warnings.catch_warnings():
-            # The size is judged below, before any pixel is decoded.
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            with Image.open(path, formats=_IMAGE_FORMATS) as image:
-                width, height = image.size
-                image.verify()
-    except (UnidentifiedImageError, Image.DecompressionBombError, SyntaxError, ValueError, OSError) as error:
-        raise row.error(
-            f"image {name!r} is not a readable PNG, JPEG, WebP or GIF", "replace the file"
-        ) from error
-    if width * height > MAX_IMAGE_PIXELS:
-        raise row.error(f"image {name!r} has {width} x {height} pixels", "make it smaller")
+        check_question_image(path)
+    except UnusableImageError as error:
+        raise row.error(f"image {name!r} {error.problem}", "replace the file") from error
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -152,7 +142,7 @@ def _span(value: object) -> GoldSpan:
 
 def _index(span: Mapping[str, object], key: str) -> int:
     value = span.get(key)
-    if isinstance(value, str) and value.isascii() and value.isdigit():
+    if isinstance(value, str) and _STATE_NUMBER.fullmatch(value):
         value = int(value)
     if type(value) is not int or value < 0:
         raise _ShapeError(f"a span's {key} is not a state number from 0")

@@ -16,6 +16,7 @@ from pathlib import Path
 from instructions import InstructionOptions
 from runbook.agents.protocol import Agent, Surroundings
 from runbook.candidates import CandidateFinder
+from runbook.complaints import of_system
 from runbook.deciding import decide, flags
 from runbook.evidence import (
     STATE_BUDGET,
@@ -26,9 +27,10 @@ from runbook.evidence import (
     read_evidence,
 )
 from runbook.files import write_atomically, write_json
-from runbook.gateway.gateway import Gateway, LineOrder
+from runbook.gateway.gateway import Gateway
 from runbook.gateway.line import Line
 from runbook.gateway.records import WireFacts
+from runbook.gateway.settings import GatewayError, LineOrder
 from runbook.history import WorkspaceHistory
 from runbook.launching import base_url
 from runbook.memory import AttemptRecord, QueryTask
@@ -85,17 +87,18 @@ class Attempt:
         self._workspace: Workspace | None = None
         self._history: WorkspaceHistory | None = None
         self._notes: tuple[str, ...] = ()
+        self._begun = 0.0
 
     def run(self) -> tuple[AttemptRecord, Evidence | None]:
         """Prepare, run and read. Every failure is an outcome in the record, never an exception."""
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        begun = time.monotonic()
+        self._begun = begun = time.monotonic()
         self._folder.mkdir(parents=True)
         try:
             workspace = self._prepare()
             prepared = time.monotonic()
             facts, wire = self._at_venue(workspace)
-        except (SandboxError, OSError) as error:
+        except (SandboxError, GatewayError, OSError) as error:
             return self._failed(started_at, time.monotonic() - begun, error), None
         ended = time.monotonic()
         read = self._read(workspace)
@@ -136,8 +139,8 @@ class Attempt:
         return record, found.evidence if accepted and found else None
 
     def archive(self, record: AttemptRecord) -> None:
-        """Keep the workspace, its history and the record. Off the clock; a loss here is only a note."""
-        notes = list(record.notes)
+        """Keep the trace, the workspace, its history and the record. Off the clock; a loss is only a note."""
+        notes = [*record.notes, *self._keep_trace(record)]
         if self._workspace is not None:
             try:
                 if self._history is not None:
@@ -147,6 +150,25 @@ class Attempt:
             except OSError as error:
                 notes.append(f"the workspace could not be kept whole: {error}")
         write_json(self._folder / "attempt.json", record.model_copy(update={"notes": notes}))
+
+    def _keep_trace(self, record: AttemptRecord) -> list[str]:
+        agent = self._arm.agent
+        if self._workspace is None:
+            return []
+        try:
+            write_trace(
+                self._folder,
+                stream=agent.stream,
+                agent=agent.name,
+                started_at=record.started_at,
+                version=agent.version,
+                model=agent.model,
+                prompt=self._workspace.prompt if agent.reads_prompt else "",
+                model_free=agent.wire is None and agent.trusted,
+            )
+        except OSError as error:
+            return [f"the trace could not be written: {of_system(error)}"]
+        return []
 
     def _prepare(self) -> Workspace:
         venue, settings = self._arm.venue, self._arm.settings
@@ -202,6 +224,7 @@ class Attempt:
             limits=settings.limits,
             output_folder=self._folder,
             labels={**self._task.labels, "attempt": str(self._number)},
+            begun=self._begun,
         )
 
     @contextmanager
@@ -215,6 +238,7 @@ class Attempt:
                 folder=self._folder,
                 wire=agent.wire,
                 model=agent.model,
+                labels=self._task.labels,
                 volatile=(workspace.path.name,),
             )
         )

@@ -13,7 +13,6 @@ from runbook.memory import AttemptRecord, QueryResult, QueryTask
 from runbook.outcomes import RETRIED, Outcome
 from runbook.rendering import render_context
 
-
 RATE_LIMIT_PAUSE = 15.0  # seconds between attempts, after the gateway itself had waited in vain
 RATE_LIMIT_PATIENCE = 900.0  # seconds of a question after which a rate limit is its outcome
 

@@ -7,13 +7,20 @@ from pathlib import Path
 import orjson
 from pydantic import BaseModel
 
+from runbook.complaints import naming
+
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace `path` by `data`: temporary name in the same folder, fsync, rename.
 
     Raises:
-        OSError: nothing was written and what was there before is unchanged.
+        OSError: nothing was written and what was there before is unchanged; it names the file.
     """
+    with naming(path):
+        _replace(path, data)
+
+
+def _replace(path: Path, data: bytes) -> None:
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:

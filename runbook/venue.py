@@ -57,6 +57,8 @@ class Order:
     output_folder: Path
     """Receives stdout and stderr as bytes, and when they arrived."""
     labels: dict[str, str]
+    begun: float
+    """The attempt's start on the monotonic clock, from which arrivals count."""
 
     @property
     def workspace(self) -> Path:
@@ -176,7 +178,7 @@ class SandboxVenue:
                 sizes[chunk.stream] += len(chunk.data)
                 watch.note_output()
                 if chunk.stream == "stdout":
-                    arrivals.note(sizes["stdout"], chunk.at)
+                    arrivals.note(sizes["stdout"], chunk.at - order.begun)
             result = execution.result()
         return result, sizes, watch.reason
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import orjson
 
 from instructions import InstructionOptions, agent_instruction, agent_prompt
+from runbook.complaints import naming, of_system
 from runbook.evidence import evidence_schema
 from runbook.question import Question
 from runbook.question_image import write_question_image
@@ -22,6 +23,10 @@ _LAUNCHER = """\
 #!/bin/sh
 MEMORY_WORKSPACE={workspace} exec {python} -I -S -B {helpers}/memory/__main__.py "$@"
 """
+
+
+class WorkspaceError(OSError):
+    """A workspace that cannot be made; the message names the file, the reason and the mend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ class Workspace:
     def move_into(self, folder: Path) -> list[str]:
         """Keep the workspace as `folder`, which must not exist yet. The agent is gone by now.
 
-        Renamed where possible, else copied; links stay links, pipes, sockets and devices are dropped, sizes
+        Renamed where possible, else copied; links become text, pipes, sockets and devices are dropped, sizes
         are bounded. Returns what was left out or went wrong, and never raises for what an agent left there.
         """
         return keep(self.path, folder)
@@ -70,11 +75,17 @@ def create_workspace(plan: WorkspacePlan) -> Workspace:
     """Make a workspace.
 
     Raises:
-        OSError: it cannot be written, or the image is none (`UnusableImageError`); nothing is left behind.
+        WorkspaceError: it cannot be written, or the image is none; nothing is left behind.
     """
-    path = Path(tempfile.mkdtemp(prefix="", dir=plan.parent))
+    try:
+        path = Path(tempfile.mkdtemp(prefix="", dir=plan.parent))
+    except OSError as error:
+        raise WorkspaceError(of_system(error)) from error
     try:
         return _fill(path, plan)
+    except OSError as error:
+        discard(path)
+        raise WorkspaceError(of_system(error)) from error
     except BaseException:
         discard(path)
         raise
@@ -87,7 +98,8 @@ def _fill(path: Path, plan: WorkspacePlan) -> Workspace:
     image = QUESTION_IMAGE if plan.question.image else None
     instruction = agent_instruction(options)
     if plan.question.image:
-        write_question_image(plan.question.image, path / QUESTION_IMAGE)
+        with naming(path / QUESTION_IMAGE):
+            write_question_image(plan.question.image, path / QUESTION_IMAGE)
     _write(path / "question.json", orjson.dumps({"question": plan.question.text, "image": image}))
     _write(path / "INSTRUCTION.md", "\n\n".join(filter(None, [instruction, usage])).encode())
     _write(path / "evidence.schema.json", orjson.dumps(evidence_schema(), option=orjson.OPT_INDENT_2))
@@ -118,4 +130,5 @@ def _write_launcher(path: Path, plan: WorkspacePlan) -> None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    path.write_bytes(data if data.endswith(b"\n") else data + b"\n")
+    with naming(path):
+        path.write_bytes(data if data.endswith(b"\n") else data + b"\n")

@@ -1,4 +1,4 @@
-"""Keep or remove a folder that an agent filled: no link followed, nothing special kept, sizes bounded.
+"""Keep or remove a folder that an agent filled: no link followed or kept, nothing special, sizes bounded.
 
 Everything here runs after the agent's last process has ended.
 """
@@ -14,6 +14,7 @@ from runbook.untrusted_tree import Found, Notes, walk
 _MAX_FILE_BYTES = 256 * 1024 * 1024
 _MAX_BYTES = 512 * 1024 * 1024
 _PIECE = 1024 * 1024
+_SHOWN = 200  # characters of a link's target
 _ARMED = frozenset({".git", ".envrc", ".vscode", ".idea", ".gitmodules"})
 
 
@@ -51,7 +52,9 @@ def _tidy(root: Path, notes: Notes) -> None:
             armed.append(root / found.place)
         if found.kind == stat.S_IFDIR and found.is_too_deep:
             discard(root / found.place)
-        elif found.kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
+        elif found.kind == stat.S_IFLNK:
+            _disarm_link(root, found.place, notes)
+        elif found.kind not in (stat.S_IFREG, stat.S_IFDIR):
             notes.add(f"{found.place}: neither file, folder nor link; removed")
             try:
                 (root / found.place).unlink()
@@ -69,6 +72,20 @@ def _disarm(armed: list[Path], notes: Notes) -> None:
             notes.add(f"{path.name}: {error.strerror}")
         else:
             notes.add(f"{path.name}: renamed, tools would obey it")
+
+
+def _disarm_link(root: Path, place: str, notes: Notes) -> None:
+    """Put a text file that says where the link led in its place: nobody who opens it later is led there."""
+    link = root / place
+    try:
+        target = os.fsencode(os.readlink(link))  # noqa: PTH115 - a Path would change what is written there
+        link.unlink()
+        with link.open("xb") as file:
+            file.write(b"link to " + target + b"\n")
+    except OSError as error:
+        notes.add(f"{place}: {error.strerror}")
+    else:
+        notes.add(f"{place}: a link to {os.fsdecode(target)[:_SHOWN]}; kept as text")
 
 
 def _copy_tree(source: Path, target: Path, notes: Notes) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from runbook.complaints import naming
 from runbook.workspace_keeping import discard
 
 
@@ -37,7 +38,8 @@ class WorkspacePlace:
             lock = os.open(entry, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
             # Locked before the path is written: an entry without a path is never swept.
             fcntl.flock(lock, fcntl.LOCK_EX)
-            os.write(lock, os.fsencode(path))
+            with naming(entry):
+                os.write(lock, os.fsencode(path))
         except OSError:
             path.rmdir()
             raise

@@ -15,6 +15,7 @@ from docker.types import Mount as EngineMount
 from sandbox.docker_engine import connect
 from sandbox.docker_exec import ENGINE_ERRORS
 from sandbox.image import base_image_name, find_image
+from sandbox.image_leftovers import stale_images
 from sandbox.protocol import MIB, SandboxError
 from sandbox.reaper import Owner, find_leftovers
 
@@ -50,7 +51,7 @@ def docker_checks(
             _guarded("docker image", lambda: _image(engine, folders, base_image)),
             _guarded("docker bind mount", lambda: _bind_mount(engine, folders, base_image, folder)),
             _guarded("docker disk", lambda: _disk(engine, folder)),
-            _guarded("docker leftovers", lambda: _leftovers(engine)),
+            _guarded("docker leftovers", lambda: _leftovers(engine, folders, base_image)),
         ]
     finally:
         engine.close()
@@ -159,13 +160,17 @@ def _disk(engine: DockerClient, folder: Path) -> Check:
     return Check("docker disk", ok, detail, mend)
 
 
-def _leftovers(engine: DockerClient) -> Check:
+def _leftovers(engine: DockerClient, folders: Mapping[str, Path], base_image: str | None) -> Check:
+    """Containers of dead processes are a fault; outdated images only take room."""
+    name, mend = "docker leftovers", "runbook sandbox gc"
+    current = find_image(engine, folders, base_image)
+    images = stale_images(engine, [current] if current else [])
+    outdated = f"outdated images: {len(images)} ({mend} removes them)" if images else ""
     left = len(find_leftovers(engine))
     if not left:
-        return Check("docker leftovers", ok=True, detail="none")
-    return Check(
-        "docker leftovers", ok=False, detail=f"{left} containers of dead processes", mend="runbook sandbox gc"
-    )
+        return Check(name, ok=True, detail=outdated or "none")
+    containers = f"containers of dead processes: {left}"
+    return Check(name, ok=False, detail="; ".join(filter(None, [containers, outdated])), mend=mend)
 
 
 def _has_image(engine: DockerClient, name: str) -> bool:

@@ -14,6 +14,7 @@ from sandbox.accounts import Account
 from sandbox.protocol import SandboxError
 
 REPOSITORY = "agent-runbook-sandbox"
+LABEL, LABEL_VALUE = "agent-runbook.image", "sandbox"
 DEFAULT_BASE = "debian:bookworm-slim"
 BASE_VARIABLE = "RUNBOOK_BASE_IMAGE"
 PYTHON = "/opt/python3"
@@ -148,7 +149,7 @@ def _build(
             custom_context=True,
             tag=tag,
             buildargs={"BASE_IMAGE": base},
-            labels={"agent-runbook.image": "sandbox"},
+            labels={LABEL: LABEL_VALUE},
             rm=True,
             forcerm=True,
         )

@@ -63,7 +63,7 @@ class _ProcessCage:
         self._links = _Links(spec)
         try:
             self._before = {source: snapshots.latest(source) for source in self._links.sources}
-            self._scratch = Path(tempfile.mkdtemp(prefix="scratch-"))
+            self._scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=Path(self.workdir).parent))
         except OSError as error:
             self._links.remove()
             raise SandboxError(f"cannot make a scratch folder: {error}") from error

@@ -37,7 +37,7 @@ _MACHINE_ID = Path("/etc/machine-id")
 def owners_folder() -> Path:
     """Where owner files lie unless told otherwise: under RUNBOOK_HOME, else in the user's state folder."""
     if home := os.environ.get("RUNBOOK_HOME"):
-        return Path(home) / "owners"
+        return Path(home).expanduser().resolve() / "owners"
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "agent-runbook" / "owners"
 

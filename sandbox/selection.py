@@ -19,10 +19,12 @@ class Choice:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a user should be told: the back ends passed over, and what the chosen one does not promise."""
+        """At most one line for the user: what the chosen one lacks, and that it was not the first choice."""
         missing = ", ".join(sorted(frozenset(Capability) - self.sandbox.capabilities))
-        lacking = f"{self.sandbox.name} is used; it does not promise: {missing}"
-        return (*self.passed_over, lacking) if missing else self.passed_over
+        lacks = [f"does not promise {missing}"] if missing else []
+        over = ["better ones do not work here (`runbook doctor` says why)"] if self.passed_over else []
+        told = "; ".join([*lacks, *over])
+        return (f"sandbox {self.sandbox.name}: {told}",) if told else ()
 
 
 def choose(name: str, docker: Callable[[], Sandbox], *, allow_no_isolation: bool) -> Choice:

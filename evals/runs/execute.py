@@ -1,14 +1,16 @@
 """Run the questions of a run, several at a time, until all are done or one thing is fatal."""
 
-import errno
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from evals.question import EvalQuestion
 from evals.runs.folder import RunFailure
+from evals.runs.gates import parts, refusal
 from evals.runs.records import QueryRecord, ReadingRecord, VerdictRecord
 from evals.runs.stages import Stages
+from runbook.complaints import of_system
+from runbook.outcomes import Outcome
 
 CANCEL_SECONDS = 5.0  # an attempt that is cancelled ends within 2
 
@@ -31,26 +33,36 @@ def execute(
     *,
     concurrency: int,
     on_progress: Callable[[Progress], None],
+    gates: Sequence[int] = (),
 ) -> None:
     """Run all questions; earlier results are kept whatever happens.
 
+    After each of the numbers of questions in `gates` the run goes on only if no infrastructure failed.
     A KeyboardInterrupt in the calling thread cancels what runs and is raised again once all threads ended.
 
     Raises:
-        RunFailure: something that no further question could survive (a full disk, a damaged record).
+        RunFailure: something that no further question should or could survive (a closed gate, a full disk, a
+            damaged record).
     """
-    done = 0
+    ended: dict[str, Outcome] = {}
+
+    def report(progress: Progress) -> None:
+        ended[progress.question.id] = _last_outcome(progress.records)
+        on_progress(progress)
+
     pool = ThreadPoolExecutor(concurrency, thread_name_prefix="question")
     waiting: dict[Future[Done], EvalQuestion] = {}
-    remaining = iter(questions)
+    done = 0
     try:
-        for question in remaining:
-            waiting[pool.submit(stages.run, question)] = question
-            if len(waiting) < concurrency:
-                continue
-            done = _collect(waiting, done, len(questions), on_progress)
-        while waiting:
-            done = _collect(waiting, done, len(questions), on_progress)
+        for part in parts(questions, gates):
+            _pass_gate(ended)
+            for question in part:
+                waiting[pool.submit(stages.run, question)] = question
+                if len(waiting) < concurrency:
+                    continue
+                done = _collect(waiting, done, len(questions), report)
+            while waiting:
+                done = _collect(waiting, done, len(questions), report)
     except BaseException:
         stages.cancel.set()
         wait(waiting, timeout=CANCEL_SECONDS)
@@ -58,6 +70,15 @@ def execute(
     finally:
         # A thread that waits for a model's answer cannot be ended; its answer would be thrown away.
         pool.shutdown(wait=not stages.cancel.is_set(), cancel_futures=True)
+
+
+def _pass_gate(ended: Mapping[str, Outcome]) -> None:
+    if reason := refusal(ended):
+        raise RunFailure(reason)
+
+
+def _last_outcome(records: Done) -> Outcome:
+    return next(record.outcome for record in reversed(records) if record is not None)
 
 
 def _collect(
@@ -73,14 +94,9 @@ def _collect(
         try:
             records = future.result()
         except OSError as error:
-            raise RunFailure(_explain(error)) from error
+            raise RunFailure(
+                f"{of_system(error)}; nothing written so far is lost: resume the run after that"
+            ) from error
         done += 1
         on_progress(Progress(done, total, question, records))
     return done
-
-
-def _explain(error: OSError) -> str:
-    where = f" ({error.filename})" if error.filename else ""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"the disk is full{where}: nothing written so far is lost; free some space and resume the run"
-    return f"{error.strerror or error}{where}: nothing written so far is lost; mend it and resume the run"

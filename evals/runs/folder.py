@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from evals.runs.config import RunRecord
 from evals.runs.records import StageRecord
+from runbook.complaints import of_any
 from runbook.files import write_json
 
 RUN_FILE = "run.json"
@@ -49,7 +50,7 @@ class RunFolder:
             refuse_taken(path)
             write_json(path / RUN_FILE, record)
         except OSError as error:
-            raise RunError(f"cannot write a run to {path}: {error.strerror or error}") from error
+            raise RunError(f"cannot write a run to {path}: {of_any(error)}") from error
         return cls(path)
 
     @classmethod
@@ -69,9 +70,14 @@ class RunFolder:
                     f"{file} has format {raw['format']}, this version reads {FORMAT}: "
                     "use the version that wrote it"
                 )
-            return RunRecord.model_validate(raw)
+            record = RunRecord.model_validate(raw)
         except (OSError, orjson.JSONDecodeError, ValidationError) as error:
-            raise RunError(f"{file} cannot be read: {_first_line(error)}") from error
+            raise RunError(f"{_unreadable(file, error)}: bring back what the run wrote there") from error
+        if lacking := [one for one in record.questions if one not in record.question_types]:
+            raise RunError(
+                f"{file}: question_types lacks question {lacking[0]!r}: bring back what the run wrote there"
+            )
+        return record
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -79,7 +85,7 @@ class RunFolder:
         try:
             lock = (self.path / LOCK_FILE).open("w")
         except OSError as error:
-            raise RunError(f"cannot write to {self.path}: {error.strerror or error}") from error
+            raise RunError(f"cannot write to the run: {of_any(error)}") from error
         with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -102,12 +108,17 @@ class RunFolder:
         if number == 0:
             return None
         file = self.question_folder(question_id) / f"{kind.stage}.{number}.json"
+        mend = "move it away to have the stage done again"
         try:
-            return kind.model_validate_json(file.read_bytes())
+            record = kind.model_validate_json(file.read_bytes())
         except (OSError, ValidationError) as error:
+            raise RunError(f"{_unreadable(file, error)}: {mend}") from error
+        if (record.question_id, record.k) != (question_id, number):
             raise RunError(
-                f"{file} cannot be read ({_first_line(error)}): move it away to have the stage done again"
-            ) from error
+                f"{file} is record {record.k} of question {record.question_id!r}, "
+                f"not {number} of {question_id!r}: {mend}"
+            )
+        return record
 
     def append(self, record: R) -> R:
         """Write a record under the next number, atomically; returns it with that number.
@@ -146,6 +157,5 @@ def question_slug(question_id: str) -> str:
     return f"{readable or 'question'}-{hashlib.sha256(question_id.encode()).hexdigest()[:10]}"
 
 
-def _first_line(error: BaseException) -> str:
-    text = str(error) or type(error).__name__
-    return " ".join(text.split())[:300]
+def _unreadable(file: Path, error: Exception) -> str:
+    return of_any(error) if isinstance(error, OSError) else f"{file} cannot be read: {of_any(error)}"

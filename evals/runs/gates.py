@@ -1,29 +1,27 @@
 """Staged gates: a few questions first, so that a broken set-up costs three attempts and not four hundred."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from evals.question import EvalQuestion
 from evals.runs.records import is_scoreless
-from evals.runs.summary import QuestionResult
+from runbook.outcomes import Outcome
 
 
-def stages_of(questions: Sequence[EvalQuestion], steps: Sequence[int]) -> Iterator[list[EvalQuestion]]:
-    """The questions cut at each step below their number; every question in exactly one part."""
-    cuts = [0, *(step for step in steps if step < len(questions)), len(questions)]
+def parts(questions: Sequence[EvalQuestion], gates: Sequence[int]) -> Iterator[list[EvalQuestion]]:
+    """The questions cut after each of the numbers `gates`; every question is in exactly one part."""
+    cuts = [0, *(gate for gate in sorted(set(gates)) if 0 < gate < len(questions)), len(questions)]
     for start, end in pairwise(cuts):
         yield list(questions[start:end])
 
 
-def refusal(results: Sequence[QuestionResult]) -> str | None:
-    """Why a run should not go on after these questions; None where nothing failed but memories."""
-    failed = [
-        (one.question_id, outcome) for one in results if (outcome := one.outcome) and is_scoreless(outcome)
-    ]
+def refusal(ended: Mapping[str, Outcome]) -> str | None:
+    """Why a run should not go on after the questions that ended so; None where only memories failed."""
+    failed = {question_id: outcome for question_id, outcome in ended.items() if is_scoreless(outcome)}
     if not failed:
         return None
-    question, outcome = failed[0]
+    question_id, outcome = next(iter(failed.items()))
     return (
-        f"{len(failed)} of the first {len(results)} questions ended in an infrastructure failure, "
-        f"first {question}: {outcome}; nobody's answer, so the run stops here"
+        f"{len(failed)} of the first {len(ended)} questions ended in an infrastructure failure, first "
+        f"{question_id} in {outcome}: mend that and resume the run; `--set gates=[]` runs on regardless"
     )

@@ -76,7 +76,7 @@ def _first_object(reply: str) -> dict[str, object]:
         return {}
     try:
         value, _ = json.JSONDecoder().raw_decode(reply, start)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # ValueError: no JSON, or a number of thousands of digits
         return {}
     return value if isinstance(value, dict) else {}
 

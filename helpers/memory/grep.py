@@ -1,4 +1,4 @@
-"""Find text: over all states, in one trajectory, or every place of one exact line."""
+"""Find text by a pattern: over all states, or in one trajectory."""
 
 from __future__ import annotations
 
@@ -76,24 +76,6 @@ def grep(arguments: Arguments, workspace: Workspace, page: Page) -> int:
 def match(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     """The distinct matching lines of one trajectory with the states that show them."""
     return _match(arguments.word(0), arguments, workspace, page)
-
-
-def where(arguments: Arguments, workspace: Workspace, page: Page) -> int:
-    """Every state that shows a text, as compact ranges per trajectory."""
-    text = plain(arguments.word(0))
-    if "\n" in text:
-        raise HelperError("where takes one line; give its most telling line")
-    found = states(workspace, Pattern(text, fixed=True, any_case=False))
-    if not found:
-        page.foot("no state shows exactly this; memory grep takes a pattern and ignores case")
-        return NOTHING_FOUND
-    first = arguments.number("from", 0)
-    page.line(f"# {sum(map(len, found.values()))} states in {len(found)} trajectories")
-    for place, (slug, indices) in enumerate(found.items()):
-        if place >= first and not page.line(f"{slug}: {compact(indices)}"):
-            page.foot(f"… {len(found) - place} more trajectories: --from {place}")
-            return FOUND
-    return FOUND
 
 
 def _match(name: str, arguments: Arguments, workspace: Workspace, page: Page) -> int:
@@ -193,12 +175,5 @@ VERBS = {
         words=(2, 2),
         options=_PATTERN_OPTIONS,
         short=_PATTERN_SHORT,
-    ),
-    "where": Verb(
-        "where TEXT [--from N]",
-        "List every state that shows exactly this text (one line, ids aside), as ranges per trajectory.",
-        where,
-        words=(1, 1),
-        options={"from": NUMBER},
     ),
 }

@@ -111,6 +111,11 @@ class Index:
         rows = self._base.execute(f"{_MATCH} AND rowid BETWEEN ? AND ?", bounds)
         return [row[0] for row in rows]
 
+    def together(self, terms: list[str]) -> list[int]:
+        """The states with a field that has all of the terms, ascending."""
+        rows = self._base.execute(_MATCH, (" AND ".join(map(_quoted, terms)),))
+        return list(dict.fromkeys(row[0] >> 3 for row in rows if row[0] & 7 != GOAL))
+
     def frequency(self, term: str) -> int:
         """How many postings the term has."""
         known = self._base.execute("SELECT rows FROM common WHERE term = ?", (term,)).fetchone()

@@ -13,7 +13,7 @@ MODULES = {
     "span": "state",
     "match": "grep",
     "grep": "grep",
-    "where": "grep",
+    "where": "where",
     "search": "search",
     "similar": "search",
     "candidates": "candidates",

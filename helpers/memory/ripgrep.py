@@ -22,8 +22,8 @@ class UnusableError(Exception):
     """There is no rg, or it does not understand the pattern."""
 
 
-def files(pattern: list[str], folder: str) -> list[str]:
-    """The paths of all state files below `folder` with a match, in no order.
+def files(pattern: list[str], folders: list[str]) -> list[str]:
+    """The paths of all state files below these folders with a match, in no order.
 
     Args:
         pattern: rg's options for the pattern, ending with the pattern itself (see `pattern_options`).
@@ -31,7 +31,7 @@ def files(pattern: list[str], folder: str) -> list[str]:
     Raises:
         UnusableError: rg cannot be used.
     """
-    return os.fsdecode(_output(["-l", *pattern, "--", folder])).splitlines()
+    return os.fsdecode(_output(["-l", *pattern, "--", *folders])).splitlines()
 
 
 def lines(pattern: list[str], paths: list[str], per_file: int) -> list[tuple[str, int, int, str]]:

@@ -10,7 +10,7 @@ from .page import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from .haystack import Workspace
 
@@ -62,13 +62,19 @@ class Pattern:
         return compiled(self.text, fixed=self.fixed, any_case=self.any_case)
 
 
-def states(workspace: Workspace, pattern: Pattern) -> dict[str, list[int]]:
-    """All states with a match: sorted state numbers by slug, sorted by slug."""
-    workspace.rows()  # says what is wrong when there is no haystack
+def states(
+    workspace: Workspace, pattern: Pattern, places: list[tuple[str, int]] | None = None
+) -> dict[str, list[int]]:
+    """All states with a match, among these or among all: sorted state numbers by slug, sorted by slug."""
+    if places is None:
+        workspace.rows()  # says what is wrong when there is no haystack
+        known = None
+    else:
+        known = [workspace.state_path(slug, index) for slug, index in places]
     try:
-        paths = ripgrep.files(pattern.options(), workspace.trajectories)
+        paths = ripgrep.files(pattern.options(), [workspace.trajectories] if known is None else known)
     except ripgrep.UnusableError:
-        paths = _scan_all(workspace, pattern)
+        paths = _scan(_all_paths(workspace) if known is None else known, pattern)
     names: dict[str, list[str]] = {}
     for path in paths:
         folder, _, name = path.rpartition("/")
@@ -106,19 +112,22 @@ def _place(path: str) -> tuple[str, int] | None:
     return (slug, int(number)) if is_slug(slug) and number.isdigit() else None
 
 
-def _scan_all(workspace: Workspace, pattern: Pattern) -> list[str]:
-    find = pattern.search()
-    simple = pattern.fixed or all(letter.isalnum() or letter in _WITHIN_A_LINE for letter in pattern.text)
-    found = []
+def _all_paths(workspace: Workspace) -> Iterator[str]:
     for slug in sorted(os.listdir(workspace.trajectories)):
         folder = os.path.join(workspace.trajectories, slug)
         for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
-            if not (name.endswith(".txt") and name[0].isdigit()):
-                continue
-            path = os.path.join(folder, name)
-            text = read_text(path)
-            if find(text) if simple else any(map(find, text.split("\n"))):
-                found.append(path)
+            if name.endswith(".txt") and name[0].isdigit():
+                yield os.path.join(folder, name)
+
+
+def _scan(paths: Iterable[str], pattern: Pattern) -> list[str]:
+    find = pattern.search()
+    simple = pattern.fixed or all(letter.isalnum() or letter in _WITHIN_A_LINE for letter in pattern.text)
+    found = []
+    for path in paths:
+        text = read_text(path)
+        if find(text) if simple else any(map(find, text.split("\n"))):
+            found.append(path)
     return found
 
 

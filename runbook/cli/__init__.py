@@ -6,15 +6,26 @@ import sys
 
 def main() -> None:
     """Entry point of the `runbook` command."""
-    from runbook.cli.app import app
-    from runbook.cli.failures import INTERRUPTED, interrupt_on_terminate
+    from runbook.cli.streams import open_closed
+
+    open_closed()
+    from runbook.cli.failures import INTERRUPTED, interrupt_on_terminate, said_plainly
 
     interrupt_on_terminate()
+    code = said_plainly(_run)
+    if code == INTERRUPTED:
+        # Everything is released by now, but a thread may still wait for a model's answer nobody wants.
+        os._exit(INTERRUPTED)
+    sys.exit(code)
+
+
+def _run() -> int:
+    from runbook.cli.app import app
+    from runbook.cli.failures import refuse_surroundings
+
+    refuse_surroundings(sys.argv[1:])
     try:
         app()
     except SystemExit as end:
-        if end.code != INTERRUPTED:
-            raise
-        # Everything is released by now, but a thread may still wait for a model's answer nobody wants.
-        sys.stdout.flush()
-        os._exit(INTERRUPTED)
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from runbook.cli.asking import ask
+from runbook.cli.comparing import compare
 from runbook.cli.demo import demo
 from runbook.cli.doctoring import doctor
 from runbook.cli.evaluation import evaluation
@@ -41,6 +42,7 @@ def _program(
 app.command()(demo)
 app.command()(doctor)
 app.command()(ask)
+app.command()(compare)
 app.add_typer(importing, name="import")
 app.add_typer(storing, name="store")
 app.add_typer(evaluation, name="eval")

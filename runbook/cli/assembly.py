@@ -1,8 +1,5 @@
 """Putting the parts together: helpers, sandbox back end, venue, agent, memory."""
 
-import hashlib
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -12,10 +9,11 @@ from pathlib import Path
 
 import helpers
 from instructions import InstructionOptions
-from runbook.agents import Agent, CommandAgent, ExternalAgent, UnknownAgentError, make_agent
+from runbook.agents import AdapterAgent, Agent, CommandAgent, ExternalAgent, UnknownAgentError, make_agent
 from runbook.attempt import Arm, AttemptSettings
 from runbook.candidates import CandidateFinder
-from runbook.cli.home import home, workspace_registry
+from runbook.cli.helper_copies import HelperCopies
+from runbook.cli.home import home, tool_chains, workspace_registry
 from runbook.controller import AgentMemory
 from runbook.gateway.gateway import Gateway
 from runbook.gateway.settings import GatewaySettings, ProviderSettings
@@ -24,7 +22,7 @@ from runbook.workspace_place import WorkspacePlace, sweep
 from sandbox.docker_engine import DockerSandbox, connect
 from sandbox.doctor import can_bind_mount
 from sandbox.image import ensure_image
-from sandbox.protocol import Limits, Mount, Sandbox, SandboxError, SandboxSpec
+from sandbox.protocol import Capability, Limits, Mount, Sandbox, SandboxError, SandboxSpec
 from sandbox.reaper import Owner, reap
 from sandbox.selection import choose
 
@@ -71,7 +69,7 @@ def assemble_memory(settings: ArmSettings, say: Callable[[str], None]) -> Iterat
     with ExitStack() as stack:
         sweep(workspace_registry())
         place = stack.enter_context(WorkspacePlace.open(workspace_registry()))
-        venue = _venue(agent, settings, say, stack)
+        agent, venue = _agent_at_venue(agent, settings, place.path, say, stack)
         attempt = AttemptSettings(
             limits=Limits(wall_seconds=settings.timeout),
             instruction=InstructionOptions(
@@ -88,7 +86,7 @@ def assemble_memory(settings: ArmSettings, say: Callable[[str], None]) -> Iterat
             idle_seconds=settings.idle,
             budget=settings.budget,
         )
-        finder = CandidateFinder(sys.executable, compiled_helpers(sys.executable))
+        finder = CandidateFinder(sys.executable, helper_copies().placed(sys.executable, place.path))
         # Candidates name commands of the helper, so they go with it.
         wanted = settings.candidates and settings.helper
         gateway = stack.enter_context(Gateway(gateway_settings(agent, settings))) if agent.wire else None
@@ -100,12 +98,11 @@ def chosen_agent(settings: ArmSettings) -> Agent:
     """The agent that the settings name. Raises UnknownAgentError where they do not fit."""
     return make_agent(
         settings.agent,
-        AgentChoice(
-            command=settings.agent_command,
-            version=settings.agent_version,
-            model=settings.model,
-            effort=settings.effort,
-        ),
+        settings.agent_command,
+        model=settings.model,
+        effort=settings.effort,
+        version=settings.agent_version,
+        tool_chains=tool_chains(),
     )
 
 
@@ -119,11 +116,14 @@ def gateway_settings(agent: Agent, settings: ArmSettings) -> GatewaySettings:
     return settings.gateway.model_copy(update={"providers": {"named": named, **settings.gateway.providers}})
 
 
-def _venue(agent: Agent, settings: ArmSettings, say: Callable[[str], None], stack: ExitStack) -> Venue:
+def _agent_at_venue(
+    agent: Agent, settings: ArmSettings, place: Path, say: Callable[[str], None], stack: ExitStack
+) -> tuple[Agent, Venue]:
+    """The venue that suits the agent, and the agent as it fits the venue."""
     if isinstance(agent, ExternalAgent):
-        return ExternalVenue(
+        return agent, ExternalVenue(
             sys.executable,
-            compiled_helpers(sys.executable),
+            helper_copies().placed(sys.executable, place),
             lambda workspace, labels: say(
                 f"question {labels.get('question', '')}: {workspace} waits for memory_module_output.json"
             ),
@@ -137,9 +137,21 @@ def _venue(agent: Agent, settings: ArmSettings, say: Callable[[str], None], stac
     )
     if isinstance(agent, CommandAgent):
         _refuse_missing_program(agent.words[0], sandbox)
+    if isinstance(agent, AdapterAgent):
+        _refuse_open_sandbox(agent, sandbox)
+        agent = agent.fitted(sandbox)
     if isinstance(sandbox, DockerSandbox):
-        return SandboxVenue(sandbox, BAKED_HELPERS)
-    return SandboxVenue(sandbox, Mount(compiled_helpers(sandbox.python), BAKED_HELPERS))
+        return agent, SandboxVenue(sandbox, BAKED_HELPERS)
+    return agent, SandboxVenue(sandbox, Mount(helper_copies().placed(sandbox.python, place), BAKED_HELPERS))
+
+
+def _refuse_open_sandbox(agent: AdapterAgent, sandbox: Sandbox) -> None:
+    """Raise UnknownAgentError where the agent could see this host's configuration, keys and network."""
+    if not sandbox.capabilities >= {Capability.FILESYSTEM, Capability.NO_NETWORK}:
+        raise UnknownAgentError(
+            f"agent {agent.name} needs a sandbox that isolates, and {sandbox.name} does not: "
+            "choose --sandbox docker or bubblewrap"
+        )
 
 
 def _refuse_missing_program(program: str, sandbox: Sandbox) -> None:
@@ -207,36 +219,6 @@ def helper_usage() -> str:
     return (helpers_folder() / "memory" / "usage.txt").read_text(encoding="utf-8")
 
 
-def compiled_helpers(python: str) -> Path:
-    """A copy of the helpers with bytecode for `python`, made once per content and interpreter.
-
-    The copy lies in `home()`, so that a mount of it names neither a checkout nor a virtual environment.
-    """
-    files = [
-        file
-        for folder in helper_folders().values()
-        for file in sorted(folder.rglob("*"))
-        if file.is_file() and "__pycache__" not in file.parts
-    ]
-    digest = hashlib.sha256(python.encode())
-    for file in files:
-        digest.update(str(file.relative_to(helpers_folder())).encode() + b"\0" + file.read_bytes() + b"\0")
-    target = home() / "helpers" / digest.hexdigest()[:16]
-    if target.is_dir():
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(dir=target.parent))
-    made.chmod(0o755)
-    for file in files:
-        copy = made / file.relative_to(helpers_folder())
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, copy)
-    compile_all = [python, "-I", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(made)]
-    subprocess.run(compile_all, check=True, stdout=subprocess.DEVNULL, timeout=120)
-    try:
-        made.rename(target)
-    except OSError:  # another process was faster
-        shutil.rmtree(made)
-        if not target.is_dir():
-            raise
-    return target
+def helper_copies() -> HelperCopies:
+    """The compiled copies of the helpers that this user's processes share."""
+    return HelperCopies(home() / "helpers", helper_folders())

@@ -23,7 +23,10 @@ def doctor(
     judge_model: JudgeModel = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check engine, image, disk, bubblewrap, leftovers and endpoints; each failure comes with its mend."""
+    """Check what runs need of this machine.
+
+    Engine, image, disk, bubblewrap, leftovers and endpoints; each failure comes with its mend.
+    """
     from runbook.cli.endpoints import endpoint
     from runbook.cli.examining import examine
 

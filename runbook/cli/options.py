@@ -38,7 +38,7 @@ SandboxName = Annotated[str, typer.Option(help="auto, docker, bubblewrap or proc
 NoIsolation = Annotated[bool, typer.Option(help="Let agents other than our own run without isolation.")]
 Budget = Annotated[int, typer.Option(min=1, help="States the evidence may hold.")]
 Attempts = Annotated[int, typer.Option(min=1, help="Attempts per question.")]
-Timeout = Annotated[float, typer.Option(min=1, help="Deadline of an attempt in seconds.")]
+Timeout = Annotated[float, typer.Option(min=1, max=1e6, help="Deadline of an attempt in seconds.")]
 ReaderUrl = Annotated[str | None, typer.Option(help="Base URL of the reader's endpoint.")]
 ReaderModel = Annotated[str | None, typer.Option(help="The reader's model.")]
 JudgeUrl = Annotated[str | None, typer.Option(help="Base URL of the judge's endpoint.")]

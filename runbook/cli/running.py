@@ -2,7 +2,6 @@
 
 import hashlib
 import platform
-import random
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
@@ -17,6 +16,7 @@ from evals.dataset import DataRoot, load_data_root
 from evals.judge import Judge
 from evals.question import EvalQuestion
 from evals.reader import Reader
+from evals.runs.choosing import Choice, ChoiceError, choose
 from evals.runs.config import RunConfig, RunRecord
 from evals.runs.execute import execute
 from evals.runs.folder import RunFolder, refuse_taken
@@ -26,14 +26,13 @@ from evals.runs.summary import is_pending, load_results, summarise
 from instructions import prompt_digests
 from manifests.importing import import_lme_v2
 from manifests.store import Store
-from runbook.agents import make_agent
-from runbook.cli.assembly import ArmSettings, assemble_memory
+from runbook.cli.assembly import ArmSettings, assemble_memory, chosen_agent
 from runbook.cli.endpoints import refuse_unreachable
 from runbook.cli.failures import Mistake
 from runbook.cli.haystacks import Haystacks
 from runbook.cli.importing import print_warnings
 from runbook.cli.progress import counting, run_progress
-from runbook.cli.tables import print_summary
+from runbook.cli.tables import counted, print_summary
 from runbook.outcomes import INFRASTRUCTURE_FAILURES, METHOD_FAILURES, Outcome
 from sandbox.selection import NAMES as SANDBOXES
 
@@ -58,9 +57,10 @@ class Prepared:
         """Say what would run."""
         haystacks = {self.data.haystacks[question.id] for question in self.questions}
         console.print(
-            f"{len(self.questions)} of {len(self.data.questions)} questions, {len(haystacks)} distinct "
-            f"haystacks, tier {self.config.tier}, agent {self.config.agent}, sandbox {self.config.sandbox}, "
-            f"at most {self.config.attempts} attempts of {self.config.timeout:.0f} s each, "
+            f"{len(self.questions)} of {counted(len(self.data.questions), 'question')}, "
+            f"{counted(len(haystacks), 'distinct haystack')}, tier {self.config.tier}, "
+            f"agent {self.config.agent}, sandbox {self.config.sandbox}, "
+            f"at most {counted(self.config.attempts, 'attempt')} of {self.config.timeout:.0f} s each, "
             f"{self.config.concurrency} at a time. Nothing was run.",
             highlight=False,
             soft_wrap=True,
@@ -69,22 +69,20 @@ class Prepared:
 
 def prepare(config: RunConfig) -> Prepared:
     """Read the data root and choose the questions; spends nothing and writes nothing."""
-    make_agent(config.agent, config.agent_command)
+    chosen_agent(arm_settings(config))
+    if config.judge is not None and config.reader is None:
+        raise Mistake("--judge judges a reader's answers: give --reader and --reader-model, or leave it out")
     for role, endpoint in (("reader", config.reader), ("judge", config.judge)):
         if endpoint is not None:
             refuse_unreachable(role, endpoint)
     if config.sandbox not in SANDBOXES:
         raise Mistake(f"--sandbox: there is no {config.sandbox!r}; there are {', '.join(SANDBOXES)}")
     data = load_data_root(config.data, config.tier)
-    by_id = {question.id: question for question in data.questions}
-    chosen = list(data.questions)
-    if config.question_ids is not None:
-        if unknown := [one for one in config.question_ids if one not in by_id]:
-            raise Mistake(f"--questions names {unknown[0]!r}, which {config.data}/questions.jsonl has not")
-        chosen = [by_id[one] for one in dict.fromkeys(config.question_ids)]
-    if config.limit is not None:
-        chosen = chosen[: config.limit]
-    random.Random(config.seed).shuffle(chosen)
+    choice = Choice(config.question_ids, config.limit, config.sample, config.seed)
+    try:
+        chosen = choose(data.questions, choice)
+    except ChoiceError as error:
+        raise Mistake(f"--questions: {error} in {config.data}/questions.jsonl") from None
     return Prepared(config, data, chosen)
 
 
@@ -179,7 +177,7 @@ def _perform(
     config = prepared.config
     cancel = threading.Event()
     with ExitStack() as stack:
-        memory = stack.enter_context(assemble_memory(_arm_settings(config), console.print))
+        memory = stack.enter_context(assemble_memory(arm_settings(config), console.print))
         store = Store.open(config.store)
         slugs = _import(prepared, store, console)
         refuse_impossible_gold(prepared, {one: store.get(slug).states for one, slug in slugs.items()})
@@ -202,7 +200,13 @@ def _perform(
         )
         try:
             with run_progress(console, len(prepared.questions)) as on_progress:
-                execute(stages, prepared.questions, concurrency=config.concurrency, on_progress=on_progress)
+                execute(
+                    stages,
+                    prepared.questions,
+                    concurrency=config.concurrency,
+                    gates=config.gates,
+                    on_progress=on_progress,
+                )
         except KeyboardInterrupt:
             console.print(f"stopped; go on with: runbook eval resume {folder.path}", soft_wrap=True)
             raise
@@ -233,12 +237,12 @@ def refuse_impossible_gold(prepared: Prepared, states: Mapping[str, int]) -> Non
             if span.end_state_index >= states[span.trajectory_id]:
                 raise Mistake(
                     f"{file}: question {question.id}: trajectory {span.trajectory_id!r} has "
-                    f"{states[span.trajectory_id]} states, none with index {span.end_state_index}; "
-                    "mend the gold"
+                    f"{counted(states[span.trajectory_id], 'state')}, "
+                    f"none with index {span.end_state_index}; mend the gold"
                 )
 
 
-def _arm_settings(config: RunConfig) -> ArmSettings:
+def arm_settings(config: RunConfig) -> ArmSettings:
     return ArmSettings(**{field.name: getattr(config, field.name) for field in fields(ArmSettings)})
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from click.core import ParameterSource
 
 from evals.runs.config import RunConfig
 from evals.runs.config_file import ConfigError, read_config
@@ -26,7 +25,7 @@ def settle(ctx: typer.Context, file: Path | None, changes: Iterable[str]) -> Run
     given = {
         name: value
         for name, value in ctx.params.items()
-        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+        if (source := ctx.get_parameter_source(name)) is not None and source.name != "DEFAULT"
     }
     options: dict[str, Any] = {name: value for name, value in given.items() if name not in ELSEWHERE}
     for role in ENDPOINTS:

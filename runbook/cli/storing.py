@@ -11,7 +11,7 @@ from manifests.views import Views
 from runbook.cli.failures import FAILURE, Commands
 from runbook.cli.home import existing_store
 from runbook.cli.options import AsJson, StoreOption
-from runbook.cli.tables import megabytes, print_json
+from runbook.cli.tables import counted, megabytes, print_json
 from runbook.cli.terminal import inert, terminal
 
 storing = typer.Typer(cls=Commands, no_args_is_help=True, help="Look after a store.")
@@ -26,10 +26,11 @@ def du(store: StoreOption = None, as_json: AsJson = False) -> None:
         print_json({"store": str(opened.root), **asdict(use)})
         return
     terminal().print(
-        f"{opened.root}: {use.trajectories} trajectories, {use.states} states, "
+        f"{opened.root}: {counted(use.trajectories, 'trajectory', 'trajectories')}, "
+        f"{counted(use.states, 'state')}, "
         f"{megabytes(use.trajectory_bytes)} of text, {megabytes(use.image_bytes)} of screenshots, "
         f"{megabytes(use.term_bytes)} of search terms; "
-        f"{len(use.views)} views, {megabytes(sum(use.views.values()))} of their own "
+        f"{counted(len(use.views), 'view')}, {megabytes(sum(use.views.values()))} of their own "
         f"(cap {megabytes(use.cap_bytes)}); {megabytes(use.leftover_bytes)} left by killed processes",
         highlight=False,
         soft_wrap=True,
@@ -39,7 +40,7 @@ def du(store: StoreOption = None, as_json: AsJson = False) -> None:
 @storing.command()
 def gc(
     store: StoreOption = None,
-    cap_gb: Annotated[float | None, typer.Option(min=0, help="Keep views up to this size.")] = None,
+    cap_gb: Annotated[float | None, typer.Option(min=0, max=1e9, help="Keep views up to this size.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Remove what killed processes left, unused screenshots, and views over the cap."""
@@ -51,8 +52,9 @@ def gc(
         return
     note = "; an import is running, so screenshots were left alone" if done.import_running else ""
     terminal().print(
-        f"removed {len(done.views)} views, {done.images} screenshots, "
-        f"{done.superseded} outdated trajectories and {done.leftovers} leftovers, "
+        f"removed {counted(len(done.views), 'view')}, {counted(done.images, 'screenshot')}, "
+        f"{counted(done.superseded, 'outdated trajectory', 'outdated trajectories')} and "
+        f"{counted(done.leftovers, 'leftover')}, "
         f"{megabytes(done.freed_bytes)}{note}",
         highlight=False,
         soft_wrap=True,

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from runbook.cli.terminal import inert
@@ -22,12 +22,11 @@ def print_json(value: object) -> None:
 
 def print_summary(console: Console, summary: dict[str, Any], folder: Path) -> None:
     """The table of a run: accuracy or, without a reader, what can be said without one; then latency."""
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column()
-    for name, value in _rows(summary):
-        table.add_row(Text(name), Text(value))
-    console.print(table)
+    rows = _rows(summary)
+    width = max(cell_len(name) for name, _ in rows)
+    for name, value in rows:
+        padding = " " * (width + 2 - cell_len(name))
+        console.print(Text.assemble((name, "bold"), padding, value), soft_wrap=True)
     if summary["reader"] is None:
         console.print(
             "No reader ran, so there is no accuracy: the evidence figures say what the memory found, not "
@@ -90,6 +89,11 @@ def percent(share: float | None) -> str:
 def megabytes(size: int) -> str:
     """A number of bytes in MB (10**6)."""
     return f"{size / 1e6:.1f} MB"
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """A count with its noun: `1 view`, `2 views`; `many` is the plural where an s does not make it."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def number(value: float | None) -> str:

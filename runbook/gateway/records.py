@@ -101,9 +101,14 @@ class ModelCall(BaseModel):
     tool_calls: list[ToolCall] = []
     tool_results: list[ToolResult] = []
     request: list[str] = []
-    """Digests of the parts of the request body, in order; the parts lie in `model_bodies.jsonl`."""
+    """Digest of the root part of the request body; it names the other parts (`parts.py`), all of which lie in
+    `model_bodies.jsonl`. Empty where the request had no body."""
+    request_is_json: bool = True
+    """False where the root part is the raw body instead."""
     response: str | None = None
-    """Digest of the response body."""
+    """Digest of the response body, as the agent received it."""
+    replayed: bool = False
+    """The answer, and the times above, come from a recording."""
 
 
 class WireFacts(BaseModel):

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from evals.question import EvalQuestion
 from evals.runs.choosing import Choice, ChoiceError, choose
-from evals.runs.gates import stages_of
+from evals.runs.gates import parts, refusal
+from runbook.outcomes import Outcome
 
 Types = st.lists(st.sampled_from(["static", "dynamic", "static-abs"]), min_size=1, max_size=60)
 
@@ -54,11 +55,17 @@ def test_an_unknown_id_is_named() -> None:
         choose(questions(["static"]), Choice(ids=("q0", "nowhere")))
 
 
-@given(total=st.integers(0, 40), steps=st.lists(st.integers(1, 30), unique=True, max_size=4).map(sorted))
-def test_gates_lose_and_repeat_no_question(total: int, steps: list[int]) -> None:
+@given(total=st.integers(0, 40), gates=st.lists(st.integers(-1, 30), max_size=4))
+def test_gates_lose_and_repeat_no_question(total: int, gates: list[int]) -> None:
     asked = questions(["static"] * total)
-    parts = list(stages_of(asked, steps))
-    assert [question for part in parts for question in part] == asked
-    assert [len(part) for part in parts[:-1]] == [
-        step - before for before, step in zip([0, *steps], [s for s in steps if s < total], strict=False)
-    ]
+    cut = list(parts(asked, gates))
+    assert [question for part in cut for question in part] == asked
+    ends = {sum(len(part) for part in cut[: number + 1]) for number in range(len(cut) - 1)}
+    assert ends == {gate for gate in gates if 0 < gate < total}
+
+
+def test_only_a_failure_of_the_infrastructure_closes_a_gate() -> None:
+    assert refusal({"a": Outcome.OK, "b": Outcome.TIMEOUT, "c": Outcome.INVALID_OUTPUT}) is None
+    closed = refusal({"a": Outcome.OK, "b": Outcome.AUTH_ERROR})
+    assert closed is not None
+    assert "b in auth_error" in closed

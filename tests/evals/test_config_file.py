@@ -58,5 +58,5 @@ def test_a_wrong_setting_is_named(tmp_path: Path, text: str, change: str | None,
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="nowhere.toml"):
+    with pytest.raises(ConfigError, match=r"nowhere\.toml"):
         read_config(tmp_path / "nowhere.toml", {}, store=tmp_path)

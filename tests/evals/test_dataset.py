@@ -193,7 +193,16 @@ def test_an_image_that_is_not_there(root):
 
 def test_an_image_that_is_none(root):
     root.question(image="x.png").file("x.png", b"\x89PNG\r\n\x1a\nnonsense")
-    assert "not a readable PNG" in refusal(root)
+    assert refusal(root).startswith("questions.jsonl:1: image 'x.png' cannot be read as a picture")
+
+
+@pytest.mark.parametrize("name", ["x.png", "x.jpg", "x.webp", "x.gif"])
+def test_an_image_that_breaks_off_is_found_before_the_run(root, name):
+    noise = Image.effect_noise((300, 200), 90).convert("RGB")
+    noise.save(root.path / name)
+    whole = (root.path / name).read_bytes()
+    root.question().question(2, image=name).file(name, whole[: len(whole) // 2])
+    assert refusal(root).startswith(f"questions.jsonl:2: image {name!r} cannot be read as a picture")
 
 
 def test_an_image_that_is_a_bomb(root):
@@ -238,6 +247,14 @@ def test_a_haystack_that_names_an_unknown_trajectory_gives_its_line(root):
         data.check_trajectories({"t1"})
 
 
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_an_unknown_trajectory_is_found_however_its_id_is_written(root, ascii_only):
+    listing = json.dumps({"q1": ["t1", "fährte"]}, indent=0, ensure_ascii=ascii_only)
+    data = load_data_root(root.question().file("haystacks/lme_v2_small.json", listing).write())
+    with pytest.raises(DatasetError, match=r"lme_v2_small\.json:4: "):
+        data.check_trajectories({"t1"})
+
+
 BAD_GOLD = {
     "neither form": {"answer": "x"},
     "no list": {"evidence": {}},
@@ -246,6 +263,9 @@ BAD_GOLD = {
     "no trajectory": {"spans": [{"start_state_index": 0, "end_state_index": 0}]},
     "backwards": {"spans": [{"trajectory_id": "t", "start_state_index": 2, "end_state_index": 1}]},
     "negative": {"spans": [{"trajectory_id": "t", "start_state_index": -1, "end_state_index": 1}]},
+    "5,000 digits": {
+        "spans": [{"trajectory_id": "t", "start_state_index": 0, "end_state_index": "9" * 5000}]
+    },
     "a truth value": {"spans": [{"trajectory_id": "t", "start_state_index": True, "end_state_index": 1}]},
 }
 

@@ -1,6 +1,7 @@
 """Runs: stages are written once and in order, a resume does only what is missing, nothing is lost."""
 
 import json
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -226,6 +227,42 @@ def test_a_damaged_record_names_its_file_and_the_mend(run: Run) -> None:
     damaged.rename(damaged.with_suffix(".bad"))
     run(folder)
     assert summarise(folder)["coverage"] == 1.0
+
+
+def test_a_record_copied_from_another_question_is_refused(run: Run) -> None:
+    folder = run.create()
+    run(folder)
+    shutil.copy(folder.question_folder("q-0") / "query.1.json", folder.question_folder("q-1"))
+    with pytest.raises(RunError, match=r"query\.1\.json is record 1 of question 'q-0', not 1 of 'q-1': move"):
+        run(folder)
+
+
+def test_a_record_under_another_number_is_refused(run: Run) -> None:
+    folder = run.create()
+    run(folder)
+    of_one = folder.question_folder("q-1")
+    (of_one / "query.1.json").rename(of_one / "query.2.json")
+    with pytest.raises(RunError, match="move it away"):
+        run(folder)
+
+
+def test_a_run_that_lacks_a_questions_type_is_a_clear_error(run: Run) -> None:
+    folder = run.create()
+    settings = json.loads((folder.path / "run.json").read_bytes())
+    del settings["question_types"]["q-1"]
+    (folder.path / "run.json").write_text(json.dumps(settings))
+    with pytest.raises(RunError, match=r"run\.json: question_types lacks question 'q-1'"):
+        summarise(folder)
+
+
+def test_what_does_not_fit_a_run_is_named_without_a_librarys_address(run: Run) -> None:
+    folder = run.create()
+    settings = json.loads((folder.path / "run.json").read_bytes())
+    settings["config"]["concurrency"] = 0
+    (folder.path / "run.json").write_text(json.dumps(settings))
+    with pytest.raises(RunError, match=r"config\.concurrency: ") as caught:
+        folder.record()
+    assert "http" not in str(caught.value)
 
 
 def test_a_run_is_never_started_over_another_one(run: Run) -> None:

@@ -209,12 +209,21 @@ def test_a_workspace_is_kept_whole(kept: Callable[..., Any]) -> None:
     assert (folder / "memory").stat().st_mode & 0o777 == 0o755
 
 
-def test_links_stay_links_and_are_not_followed(kept: Callable[..., Any], tmp_path: Path) -> None:
+def test_links_become_text_that_leads_nowhere(kept: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret/key").write_text("s3cret")
-    folder, _ = kept(lambda path: (path / "away").symlink_to(tmp_path / "secret"))
-    assert (folder / "away").is_symlink()
+
+    def act(path: Path) -> None:
+        (path / "away").symlink_to(tmp_path / "secret")
+        (path / "notes/passwd").symlink_to("/etc/passwd")
+        (path / "notes/circle").symlink_to("circle")
+
+    folder, notes = kept(act)
+    assert not [path for path in folder.rglob("*") if path.is_symlink()]
+    assert (folder / "away").read_text() == f"link to {tmp_path / 'secret'}\n"
+    assert (folder / "notes/passwd").read_text() == "link to /etc/passwd\n"
     assert (tmp_path / "secret/key").read_text() == "s3cret"
+    assert sorted(note.split(":")[0] for note in notes) == ["away", "notes/circle", "notes/passwd"]
 
 
 def test_pipes_and_sockets_are_dropped_and_said(

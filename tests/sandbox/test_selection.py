@@ -47,7 +47,10 @@ def test_process_is_the_last_resort_and_its_lack_is_told(no_bubblewrap: None) ->
     choice = choose("auto", no_engine, allow_no_isolation=True)
     assert choice.sandbox.name == "process"
     assert len(choice.passed_over) == 2
-    assert "does not promise: filesystem, limits, no_network" in choice.remarks[-1]
+    assert choice.remarks == (
+        "sandbox process: does not promise filesystem, limits, no_network, processes, read_only; "
+        "better ones do not work here (`runbook doctor` says why)",
+    )
 
 
 def test_a_back_end_that_was_asked_for_has_no_replacement() -> None:

@@ -1,0 +1,1 @@
+"""Comparing runs, question by question."""

@@ -1,0 +1,1 @@
+"""Accuracy against latency: operating points, what each is worth, and the picture of them."""

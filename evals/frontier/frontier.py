@@ -1,0 +1,122 @@
+"""Runs on one frontier: LAFS with and without them, what each is worth, and which are not dominated."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evals.frontier.points import RunPoint, measure_of, point_of, scored_of
+from evals.question import Gold
+from evals.recorded import RecordedRun
+from evals.scoring.lafs import REFERENCE, OperatingPoint, lafs
+from evals.statistics.clusters import clusters_of
+from evals.statistics.frontier_gain import gain_interval
+from evals.statistics.intervals import Interval
+
+BENCHMARK_QUESTIONS = 451
+"""Of the published reference points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What one run adds, in LAFS points."""
+
+    point: RunPoint
+    alone: float
+    """To the reference points, with no other run."""
+    marginal: float
+    """To the reference points and all the other runs."""
+    undominated: bool
+    """No other point, published ones included, is both as quick and as good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """What `runbook frontier` prints. LAFS is 0..100."""
+
+    tier: str
+    measure: str
+    reference: Mapping[str, OperatingPoint]
+    """The published points of the tier; none where the measure is no accuracy."""
+    reference_lafs: float
+    lafs: float
+    gain: float
+    gain_interval: Interval | None
+    runs: list[Worth]
+    pareto: list[str]
+    """Undominated points by latency, runs and published ones."""
+    remarks: list[str]
+
+
+def frontier(runs: Sequence[RecordedRun], tier: str, gold: Mapping[str, Gold], *, seed: int = 0) -> Frontier:
+    """Put runs on the frontier of a tier.
+
+    Raises NoPointError for a run without any figure, KeyError for a tier without published points.
+    """
+    measure = measure_of(runs)
+    with_reference = measure.name == "accuracy"
+    reference = REFERENCE[tier] if with_reference else {}
+    points = [point_of(run, measure) for run in runs]
+    published = list(reference.values())
+    own = [point.operating_point for point in points]
+    before, after = lafs(published), lafs([*published, *own])
+    worths = [
+        Worth(
+            point=point,
+            alone=lafs([*published, own[index]]) - before,
+            marginal=after - lafs([*published, *own[:index], *own[index + 1 :]]),
+            undominated=_undominated(own[index], [*published, *own[:index], *own[index + 1 :]]),
+        )
+        for index, point in enumerate(points)
+    ]
+    questions = list(dict.fromkeys(question for run in runs for question in run.results))
+    interval = None
+    if with_reference:
+        scored = [scored_of(run, measure, questions) for run in runs]
+        interval = gain_interval(scored, clusters_of(questions, gold), tier, seed=seed)
+    return Frontier(
+        tier=tier,
+        measure=measure.name,
+        reference=reference,
+        reference_lafs=before,
+        lafs=after,
+        gain=after - before,
+        gain_interval=interval,
+        runs=worths,
+        pareto=_pareto([*reference.items(), *((point.name, point.operating_point) for point in points)]),
+        remarks=_remarks(points, runs, tier, with_reference=with_reference),
+    )
+
+
+def _undominated(point: OperatingPoint, others: Sequence[OperatingPoint]) -> bool:
+    return not any(
+        other.seconds <= point.seconds and other.accuracy >= point.accuracy and other != point
+        for other in others
+    )
+
+
+def _pareto(named: Sequence[tuple[str, OperatingPoint]]) -> list[str]:
+    points = [point for _, point in named]
+    left = [(point.seconds, name) for name, point in named if _undominated(point, points)]
+    return [name for _, name in sorted(left)]
+
+
+def _remarks(
+    points: Sequence[RunPoint], runs: Sequence[RecordedRun], tier: str, *, with_reference: bool
+) -> list[str]:
+    remarks = []
+    if not with_reference:
+        remarks.append(
+            "Not every run has a reader: the measure is the share of gold evidence that was hit, which is no "
+            "accuracy and is not put beside the published points."
+        )
+    partial = [f"{point.name} ({point.questions})" for point in points if not point.complete]
+    if partial:
+        remarks.append(f"Not all questions of the tier count in {', '.join(partial)}: no benchmark result.")
+    if with_reference and any(point.questions != BENCHMARK_QUESTIONS for point in points):
+        remarks.append(
+            f"The published points are over the {BENCHMARK_QUESTIONS} questions of LongMemEval-V2; other "
+            "questions make other numbers."
+        )
+    others = sorted({run.record.config.tier for run in runs} - {tier})
+    if others:
+        remarks.append(f"Runs of tier {', '.join(others)} stand beside the published points of {tier}.")
+    return remarks

@@ -1,0 +1,111 @@
+"""Every state that shows one exact text, found through the index and checked in the state files."""
+
+from __future__ import annotations
+
+import os
+
+from .arguments import NUMBER, Arguments, Verb
+from .failure import FOUND, NOTHING_FOUND, HelperError
+from .haystack import Workspace, compact, plain
+from .page import Page
+from .scanning import Pattern, states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .index import Index
+
+MOST_TERMS = 24  # of the text that are looked up
+MOST_LOOKS = 5_000  # states that are looked through by name; with more, rg may as well take all
+_HEADS = ("url: ", "action: ", "thought: ")  # of a state file; the index has what follows them
+
+
+def where(arguments: Arguments, workspace: Workspace, page: Page) -> int:
+    """Every state that shows a text, as compact ranges per trajectory."""
+    text = plain(arguments.word(0))
+    if "\n" in text:
+        raise HelperError("where takes one line; give its most telling line")
+    first = arguments.number("from", 0)
+    found, whole = _found(text, workspace)
+    if not found:
+        page.foot("no state shows exactly this; memory grep takes a pattern and ignores case")
+        return NOTHING_FOUND
+    page.line(f"# {sum(map(len, found.values()))} states in {len(found)} trajectories")
+    for place, (slug, indices) in enumerate(found.items()):
+        if place >= first and not page.line(f"{slug}: {compact(indices)}"):
+            page.foot(f"… {len(found) - place} more trajectories: --from {place}")
+            return FOUND
+    if whole:
+        page.foot("(found as whole words; inside longer words too: memory grep -F TEXT)")
+    return FOUND
+
+
+def _found(text: str, workspace: Workspace) -> tuple[dict[str, list[int]], bool]:
+    """State numbers by slug, and whether only places were looked at where the text begins and ends a word."""
+    pattern = Pattern(text, fixed=True, any_case=False)
+    inner, edges = _terms(text)
+    index = _index(workspace) if inner or edges else None
+    if index is None:
+        return states(workspace, pattern), False
+    candidates = index.together([*edges, *inner])
+    found = _checked(candidates, pattern, index, workspace) if candidates else {}
+    if found:
+        return found, bool(edges)
+    # Its first and last word may be parts of longer ones; those between cannot be.
+    if edges and (not inner or index.together(inner)):
+        return states(workspace, pattern), False
+    return {}, False
+
+
+def _terms(text: str) -> tuple[list[str], list[str]]:
+    """The terms of the words inside the text, and those of a word at its start or end."""
+    from .tokens import places
+
+    for head in _HEADS:
+        text = text[len(head) :] if text.startswith(head) else text
+    inner: list[str] = []
+    edges: list[str] = []
+    for start, end, terms in places(text):
+        (edges if start == 0 or end == len(text) else inner).extend(terms)
+    return _telling(inner), _telling(edges)
+
+
+def _telling(terms: list[str]) -> list[str]:
+    """The longest of the terms, which are mostly the rarest."""
+    return sorted(set(terms), key=lambda term: (-len(term), term))[:MOST_TERMS]
+
+
+def _index(workspace: Workspace) -> Index | None:
+    from .index import Index, NoIndexError
+
+    try:
+        return Index(os.path.join(workspace.haystack, "index.sqlite"))
+    except NoIndexError:
+        return None
+
+
+def _checked(
+    candidates: list[int], pattern: Pattern, index: Index, workspace: Workspace
+) -> dict[str, list[int]]:
+    """The states that do show the text, given those that have its words among what is new in them.
+
+    What a state repeats counts in the index for the first that showed it, so each later one is looked at too.
+    """
+    firsts: dict[int, int] = {}
+    for state in candidates:
+        firsts.setdefault(index.layout.owner[state], state)
+    looks = [state for one, first in firsts.items() for state in range(first, index.layout.span(one).stop)]
+    if len(looks) > MOST_LOOKS:
+        return states(workspace, pattern)
+    return states(workspace, pattern, [index.layout.place(state) for state in looks])
+
+
+VERBS = {
+    "where": Verb(
+        "where TEXT [--from N]",
+        "List every state that shows exactly this text (a line or whole words of it, ids aside), as ranges\n"
+        "per trajectory. Parts of words count where nothing has it as whole words.",
+        where,
+        words=(1, 1),
+        options={"from": NUMBER},
+    ),
+}

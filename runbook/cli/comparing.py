@@ -1,0 +1,183 @@
+"""`runbook compare`: runs against each other, question by question."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from runbook.cli.failures import Mistake
+from runbook.cli.options import AsJson
+from runbook.cli.tables import NONE, number, percent, print_json
+from runbook.cli.terminal import inert, terminal
+
+if TYPE_CHECKING:
+    from evals.comparison.compare import Comparison, Latency, Row
+    from evals.comparison.differences import Difference
+    from evals.statistics.intervals import Interval
+
+_MOST_FLIPS = 20
+
+
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="A B...", help="Runs; all are compared with A.")],
+    allow: Annotated[
+        str,
+        typer.Option(help="Compare although these differ: data, reader, judge, profile, tier; with commas."),
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Compare runs over the questions they have in common: differences, intervals, tests, flips."""
+    from evals.comparison.compare import compare as compare_runs
+    from evals.recorded import gold_of_run, load_run
+
+    allowed = _aspects(allow)
+    if len(runs) < 2:
+        raise Mistake("name at least two runs")
+    base, *others = [load_run(path) for path in runs]
+    gold, why_not = gold_of_run(base)
+    try:
+        made = compare_runs(base, others, gold)
+    except ValueError as error:
+        raise Mistake(str(error)) from None
+    for one in made:
+        _refuse(one, allowed)
+    if as_json:
+        print_json({"comparisons": made, "no_gold": why_not or None})
+        return
+    console = terminal()
+    for one in made:
+        _print(console, one, why_not)
+
+
+def _aspects(names: str) -> frozenset[str]:
+    from evals.comparison.differences import Aspect
+
+    chosen = frozenset(filter(None, (part.strip() for part in names.split(","))))
+    if unknown := sorted(chosen - {aspect.value for aspect in Aspect}):
+        raise Mistake(f"--allow: {unknown[0]!r} is none of {', '.join(Aspect)}")
+    return chosen
+
+
+def _refuse(comparison: "Comparison", allowed: frozenset[str]) -> None:
+    """Raise Mistake where the two runs differ in more than their memory, and nobody allowed it."""
+    refused = [one for one in comparison.differences if one.aspect and one.aspect not in allowed]
+    if refused:
+        aspects = ",".join(dict.fromkeys(one.aspect.value for one in refused if one.aspect))
+        raise Mistake(
+            f"{comparison.a} and {comparison.b} differ in more than the memory: "
+            f"{_named(refused)} (--allow {aspects} compares them all the same)"
+        )
+
+
+def _named(differences: Iterable["Difference"]) -> str:
+    return "; ".join(str(one) for one in differences)
+
+
+def _print(console: Console, made: "Comparison", why_no_gold: str) -> None:
+    coverage = made.coverage
+    console.print(f"A = {inert(made.a)}, B = {inert(made.b)}; a difference is B - A", style="bold")
+    console.print(
+        f"{coverage.common} questions with {_words(made.measure)} in both "
+        f"(A has {coverage.a} of {coverage.a_questions}, B {coverage.b} of {coverage.b_questions})"
+    )
+    console.print(_table(made.rows, tested=True))
+    if made.beside:
+        console.print(_table(made.beside, tested=False))
+    if made.latency:
+        _print_latency(console, made.latency)
+    _print_flips(console, made)
+    for line in _remarks(made, why_no_gold):
+        console.print(line)
+    console.print()
+
+
+def _table(rows: Sequence["Row"], *, tested: bool) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(_words(rows[0].measure) if tested else "beside it")
+    for title in ("n", "A", "B", "difference", "95 % interval", "only A", "only B"):
+        table.add_column(title, justify="right")
+    for title in ("p", "p (Holm)", "detectable") if tested else ():
+        table.add_column(title, justify="right")
+    for row in rows:
+        cells = [
+            inert(row.scope) if tested else _words(row.measure),
+            str(row.questions),
+            percent(row.a),
+            percent(row.b),
+            _points(row.difference),
+            _interval(row.interval),
+            NONE if row.only_a is None else str(row.only_a),
+            NONE if row.only_b is None else str(row.only_b),
+        ]
+        if tested:
+            cells += [_p(row.p), _p(row.p_holm), _points(row.detectable, signed=False)]
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def _print_latency(console: Console, latency: "Latency") -> None:
+    between = latency.interval
+    ratio = latency.ratio_interval
+    console.print(
+        f"latency, seconds: A avg {number(latency.a['avg'])} p50 {number(latency.a['p50'])} "
+        f"p95 {number(latency.a['p95'])}, B avg {number(latency.b['avg'])} p50 {number(latency.b['p50'])} "
+        f"p95 {number(latency.b['p95'])}; difference {latency.difference:+.2f}"
+        + (f" ({between.low:+.2f} to {between.high:+.2f})" if between else "")
+        + f", B takes {latency.ratio:.2f} times as long"
+        + (f" ({ratio.low:.2f} to {ratio.high:.2f})" if ratio else "")
+    )
+
+
+def _print_flips(console: Console, made: "Comparison") -> None:
+    for right, title in (("a", "only A"), ("b", "only B")):
+        names = [inert(flip.question_id) for flip in made.flips if flip.right == right]
+        if names:
+            more = (
+                f" and {len(names) - _MOST_FLIPS} more (--json lists all)" if len(names) > _MOST_FLIPS else ""
+            )
+            console.print(f"{title}: {', '.join(names[:_MOST_FLIPS])}{more}")
+
+
+def _remarks(made: "Comparison", why_no_gold: str) -> list[str]:
+    clusters = made.rows[0].clusters
+    remarks = [
+        f"Intervals: bootstrap over {clusters} clusters of questions, by {made.clustered_by}"
+        + (f" ({inert(why_no_gold)})" if why_no_gold else "")
+        + "; p: exact McNemar, which takes questions for independent; Holm over all rows printed; "
+        "detectable: the true difference found with power 0.8."
+    ]
+    if made.few_clusters:
+        remarks.append(f"Only {clusters} clusters: too few to trust the intervals.")
+    if not all(row.interval for row in made.rows):
+        remarks.append("No interval where the questions show no spread to draw from.")
+    allowed = [one for one in made.differences if one.aspect]
+    beside = [one for one in made.differences if not one.aspect]
+    if allowed:
+        remarks.append(f"Not the same, as allowed: {inert(_named(allowed))}")
+    if beside:
+        remarks.append(f"Also different: {inert(_named(beside))}")
+    return remarks
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _points(share: float | None, *, signed: bool = True) -> str:
+    if share is None:
+        return NONE
+    return f"{100 * share:+.1f}" if signed else f"{100 * share:.1f}"
+
+
+def _interval(interval: "Interval | None") -> str:
+    return NONE if interval is None else f"{100 * interval.low:+.1f} to {100 * interval.high:+.1f}"
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return NONE
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"

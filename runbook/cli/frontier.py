@@ -1,0 +1,97 @@
+"""`runbook frontier`: runs as operating points beside the published ones."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from runbook.cli.failures import Mistake
+from runbook.cli.options import AsJson
+from runbook.cli.tables import number, percent, print_json
+from runbook.cli.terminal import inert, terminal
+
+if TYPE_CHECKING:
+    from evals.frontier.frontier import Frontier
+    from evals.recorded import RecordedRun
+
+
+def frontier(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.")],
+    tier: Annotated[
+        str | None, typer.Option(help="Tier of the published points (default: the runs' own).")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Draw a picture here, as PNG and as SVG.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put runs on the accuracy-latency frontier: LAFS, what each run adds, and a picture."""
+    from evals.frontier.frontier import frontier as build
+    from evals.frontier.points import NoPointError
+    from evals.recorded import gold_of_run, load_run
+
+    loaded = [load_run(path) for path in runs]
+    chosen = tier or _tier(loaded)
+    try:
+        found = build(loaded, chosen, gold_of_run(loaded[0])[0])
+    except NoPointError as error:
+        raise Mistake(str(error)) from None
+    except KeyError:
+        raise Mistake(
+            f"there are no published points of tier {chosen!r}: small and medium have some"
+        ) from None
+    if as_json:
+        print_json({"frontier": found})
+    else:
+        _print(terminal(), found)
+    if out is not None:
+        from evals.frontier.plot import write_picture
+
+        written = write_picture(found, out)
+        terminal(stderr=True).print(f"drawn: {', '.join(map(str, written))}", soft_wrap=True)
+
+
+def _tier(runs: Sequence["RecordedRun"]) -> str:
+    tiers = sorted({run.record.config.tier for run in runs})
+    if len(tiers) > 1:
+        raise Mistake(f"the runs are of tiers {', '.join(tiers)}: name the one to stand beside with --tier")
+    return tiers[0]
+
+
+def _print(console: Console, found: "Frontier") -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("run")
+    measure = found.measure.replace("_", " ")
+    titles = (measure, "95 % interval", "latency, s", "n", "coverage", "LAFS alone", "LAFS marginal", "front")
+    for title in titles:
+        table.add_column(title, justify="right")
+    for worth in sorted(found.runs, key=lambda worth: worth.point.seconds):
+        point = worth.point
+        between = point.interval
+        cells = [
+            inert(point.name),
+            percent(point.value),
+            f"{100 * between.low:.1f} to {100 * between.high:.1f}" if between else "-",
+            number(point.seconds),
+            str(point.questions),
+            percent(point.coverage),
+            f"{worth.alone:+.2f}",
+            f"{worth.marginal:+.2f}",
+            "yes" if worth.undominated else "no",
+        ]
+        table.add_row(*map(Text, cells))
+    console.print(table)
+    if found.reference:
+        between = found.gain_interval
+        console.print(
+            f"LAFS {found.lafs:.2f}, published points alone {found.reference_lafs:.2f}, "
+            f"gain {found.gain:+.2f}"
+            + (f" (95 % interval {between.low:+.2f} to {between.high:+.2f})" if between else "")
+        )
+    console.print(f"not dominated, by latency: {inert(', '.join(found.pareto))}")
+    for remark in found.remarks:
+        console.print(inert(remark))

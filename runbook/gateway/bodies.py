@@ -1,0 +1,126 @@
+"""`model_bodies.jsonl`: each distinct part of a body once, one line each.
+
+A line is `{"sha256": digest, ...}` with the part under one of three names: `text`; `deflate` (zlib, base64),
+where that is shorter; `base64`, where it is not text.
+"""
+
+import base64
+import os
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from runbook.gateway.parts import join
+from runbook.gateway.records import ModelCall
+
+CALLS = "model_calls.jsonl"
+BODIES = "model_bodies.jsonl"
+_WORTH_PACKING = 200
+
+
+def body_line(digest: str, data: bytes) -> bytes:
+    """The line of one part, newline included."""
+    if len(data) >= _WORTH_PACKING:
+        packed = base64.b64encode(zlib.compress(data, 9))
+        if len(packed) < 0.9 * len(data):
+            return orjson.dumps({"sha256": digest, "deflate": packed.decode()}) + b"\n"
+    try:
+        line = {"sha256": digest, "text": data.decode("utf-8")}
+    except UnicodeDecodeError:
+        line = {"sha256": digest, "base64": base64.b64encode(data).decode()}
+    return orjson.dumps(line) + b"\n"
+
+
+def _data_of(line: Mapping[str, str]) -> bytes:
+    if "text" in line:
+        return line["text"].encode("utf-8")
+    if "deflate" in line:
+        return zlib.decompress(base64.b64decode(line["deflate"]))
+    return base64.b64decode(line["base64"])
+
+
+class Bodies:
+    """The parts of one attempt, read from its folder; only their places are held in memory."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises OSError where the folder holds no bodies. A last line that was cut off is passed over."""
+        self._path = folder / BODIES
+        self._places: dict[str, tuple[int, int]] = {}
+        with self._path.open("rb") as file:
+            start = 0
+            for line in file:
+                if line.endswith(b"\n"):
+                    self._places[orjson.loads(line)["sha256"]] = (start, len(line))
+                start += len(line)
+
+    def __contains__(self, digest: object) -> bool:
+        return digest in self._places
+
+    def digests(self) -> set[str]:
+        """Names of all parts."""
+        return set(self._places)
+
+    def load(self, digest: str) -> bytes:
+        """One part; KeyError where it is missing."""
+        start, length = self._places[digest]
+        with self._path.open("rb") as file:
+            file.seek(start)
+            return _data_of(orjson.loads(file.read(length)))
+
+    def request(self, call: ModelCall) -> Any:
+        """The JSON value of a call's request body; bytes where it was not JSON, None where there was none."""
+        if not call.request:
+            return None
+        if call.request_is_json:
+            return join(call.request[0], self.load)
+        return self.load(call.request[0])
+
+    def response(self, call: ModelCall) -> bytes | None:
+        """The response body as the agent received it; None where there was none."""
+        return None if call.response is None else self.load(call.response)
+
+
+def load_calls(folder: Path) -> list[ModelCall]:
+    """The calls of an attempt in the order of their requests; a last line that was cut off is passed over."""
+    path = folder / CALLS
+    if not path.exists():
+        return []
+    lines = path.read_bytes().split(b"\n")[:-1]
+    return sorted(
+        (ModelCall.model_validate_json(line) for line in lines if line), key=lambda call: call.number
+    )
+
+
+def load_request(folder: Path, call: ModelCall) -> Any:
+    """`Bodies(folder).request(call)`, for a single call."""
+    return Bodies(folder).request(call)
+
+
+class BodyLog:
+    """Appends parts that are new to a folder; one write per call."""
+
+    def __init__(self, folder: Path) -> None:
+        self._known = Bodies(folder).digests() if (folder / BODIES).exists() else set[str]()
+        self._file = os.open(folder / BODIES, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+    def add(self, parts: Mapping[str, bytes]) -> None:
+        """Write those parts that are not there yet."""
+        new = {digest: data for digest, data in parts.items() if digest not in self._known}
+        if new:
+            write_whole(self._file, b"".join(body_line(digest, data) for digest, data in new.items()))
+            self._known.update(new)
+
+    def close(self) -> None:
+        """Flush to the disk."""
+        os.fsync(self._file)
+        os.close(self._file)
+
+
+def write_whole(descriptor: int, data: bytes) -> None:
+    """Write all of `data`, in one call unless the kernel takes less."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

@@ -1,0 +1,163 @@
+"""Turning a finished exchange into its record: what was said, what it used, and whose failure it was."""
+
+import zlib
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+from runbook.gateway.exchange import Exchange
+from runbook.gateway.models import same_model
+from runbook.gateway.prices import Prices
+from runbook.gateway.records import ModelCall, Wire
+from runbook.gateway.wires import anthropic, gemini, openai_chat, openai_responses
+from runbook.gateway.wires.reading import Reading, as_dict, error_text
+from runbook.outcomes import Outcome
+
+_WIRES = {
+    Wire.OPENAI_RESPONSES: openai_responses,
+    Wire.OPENAI_CHAT: openai_chat,
+    Wire.ANTHROPIC_MESSAGES: anthropic,
+    Wire.GEMINI: gemini,
+}
+_LONGEST_DETAIL = 300
+_SILENCE_THAT_IS_A_FAILURE = 10.0
+_TOO_LONG = (
+    "context_length_exceeded",
+    "context length",
+    "context window",
+    "prompt is too long",
+    "maximum number of tokens",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """What a description needs to know of the run."""
+
+    prices: Prices
+    mismatch: Literal["fail", "flag", "allow"]
+
+
+def describe(exchange: Exchange, provider: str, judge: Judge) -> ModelCall:
+    """The record of an exchange; digests are added by whoever stores the bodies."""
+    call = ModelCall(
+        number=exchange.number,
+        wire=exchange.route.wire if exchange.route and exchange.generates and exchange.asked else None,
+        provider=provider,
+        method=exchange.method,
+        path=exchange.path_and_query,
+        requested_at=exchange.requested_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        first_byte_seconds=exchange.stamps[0] if exchange.stamps else None,
+        last_byte_seconds=exchange.stamps[-1] if exchange.stamps else None,
+        status=exchange.status,
+        outcome=exchange.outcome,
+        detail=exchange.detail,
+        requested_model=exchange.requested_model,
+        retries=exchange.retries,
+        rate_limit_seconds=exchange.rate_limit_seconds,
+        replayed=exchange.replayed,
+    )
+    body = plain_body(exchange)
+    if call.wire is not None:
+        _read(call, exchange, body, judge)
+    if call.outcome is None and (exchange.asked or exchange.gone):
+        call.outcome, call.detail = _judge_status(call, exchange, body)
+    call.detail = _one_line(call.detail)
+    return call
+
+
+def _read(call: ModelCall, exchange: Exchange, body: bytes, judge: Judge) -> None:
+    """Fill in what a generation said."""
+    assert call.wire is not None
+    module = _WIRES[call.wire]
+    request = as_dict(exchange.request)
+    call.tool_results = module.tool_results(request)
+    if call.status is None or call.status >= 400:
+        return
+    reading = module.read_response(body, exchange.answer_header(b"content-type"), request)
+    call.actual_model = reading.model
+    call.usage = reading.usage
+    call.text, call.reasoning, call.tool_calls = reading.text, reading.reasoning, reading.tool_calls
+    price = judge.prices.of(reading.model) or judge.prices.of(call.requested_model)
+    call.cost_usd = price.cost(reading.usage) if price and reading.usage else None
+    call.cut = exchange.broken or not reading.ended
+    if call.outcome is None:
+        _judge_reading(call, exchange, reading, judge)
+
+
+def _judge_reading(call: ModelCall, exchange: Exchange, reading: Reading, judge: Judge) -> None:
+    if reading.error:
+        call.outcome, call.detail = _judge_words(reading.error), reading.error
+    elif call.cut and not exchange.gone:
+        call.outcome = Outcome.PROVIDER_ERROR
+        call.detail = exchange.detail or "the answer ended before the protocol's own end"
+    elif call.requested_model and reading.model and not same_model(call.requested_model, reading.model):
+        said = f"{reading.model} answered in place of {call.requested_model}"
+        if judge.mismatch == "fail":
+            call.outcome = Outcome.MODEL_MISMATCH
+        if judge.mismatch != "allow":
+            call.detail = said
+
+
+def _judge_status(call: ModelCall, exchange: Exchange, body: bytes) -> tuple[Outcome | None, str]:
+    status = call.status
+    if exchange.gone:
+        waited = exchange.ended_at or 0.0
+        if not exchange.stamps and call.wire and waited >= _SILENCE_THAT_IS_A_FAILURE:
+            return Outcome.PROVIDER_ERROR, f"no answer within {waited:.0f} s; {exchange.gone}"
+        return None, exchange.gone
+    if status is None or status < 400:
+        return None, call.detail
+    words = _error_words(body) or f"status {status}"
+    detail = f"the provider answered {status}: {words}"
+    if status in {401, 403} or "insufficient_quota" in words:
+        return Outcome.AUTH_ERROR, detail
+    if status == 429:
+        return Outcome.RATE_LIMITED, detail
+    if status in {400, 413}:
+        return _judge_words(words), detail
+    return Outcome.PROVIDER_ERROR, detail
+
+
+def _judge_words(words: str) -> Outcome:
+    """Whose failure an error text describes. A conversation that outgrew its model is the agent's own."""
+    lower = words.lower()
+    if any(mark in lower for mark in _TOO_LONG):
+        return Outcome.INVALID_OUTPUT
+    if "rate_limit" in lower or "resource_exhausted" in lower:
+        return Outcome.RATE_LIMITED
+    if "authentication" in lower or "api key not valid" in lower:
+        return Outcome.AUTH_ERROR
+    return Outcome.PROVIDER_ERROR
+
+
+def _error_words(body: bytes) -> str:
+    try:
+        value: Any = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return body[:_LONGEST_DETAIL].decode("utf-8", "replace").strip()
+    if isinstance(value, list) and value:
+        value = value[0]
+    fields = as_dict(value)
+    error = fields.get("error", fields)
+    kinds = as_dict(error)
+    code = kinds.get("code")
+    words = error_text(error)
+    return f"{words} ({code})" if isinstance(code, str) and code not in words else words
+
+
+def _one_line(text: str) -> str:
+    plain = "".join(character if character.isprintable() else " " for character in text)
+    return plain if len(plain) <= _LONGEST_DETAIL else plain[: _LONGEST_DETAIL - 1] + "…"
+
+
+def plain_body(exchange: Exchange) -> bytes:
+    """The response body, decompressed where the provider compressed it against our wish."""
+    body = b"".join(exchange.chunks)
+    if exchange.answer_header(b"content-encoding").lower() in {"gzip", "deflate"}:
+        try:
+            return zlib.decompressobj(wbits=47).decompress(body)
+        except zlib.error:
+            return body
+    return body

@@ -1,0 +1,158 @@
+"""Sending a request to its provider and the answer back, chunk by chunk as it arrives."""
+
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from runbook.gateway.exchange import Exchange
+from runbook.gateway.keys import Key, KeyMask, key_header, returned_headers
+from runbook.gateway.lanes import Lane
+from runbook.gateway.records import Wire
+from runbook.gateway.refusals import Refusal
+from runbook.gateway.retries import Answer, Patience, TemporaryError, may_pass, with_retries
+from runbook.gateway.routes import upstream_url
+from runbook.gateway.settings import ProviderSettings
+from runbook.outcomes import Outcome
+
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A provider as the gateway holds it while it runs."""
+
+    name: str
+    settings: ProviderSettings
+    key: Key
+    lane: Lane
+
+
+class StreamBrokenError(Exception):
+    """An answer ended before its end, so the agent's connection must break off, too."""
+
+
+async def forward(
+    exchange: Exchange,
+    wire: Wire,
+    provider: Provider,
+    client: httpx.AsyncClient,
+    patience: Patience,
+    send: Send,
+) -> None:
+    """Ask the provider, with retries, and pass its answer on.
+
+    Raises:
+        StreamBrokenError: the answer had begun and did not end.
+    """
+    async with AsyncExitStack() as stack:
+
+        async def once() -> httpx.Response | Answer:
+            return await _ask_once(exchange, wire, provider, client, stack)
+
+        try:
+            answer = await with_retries(once, exchange, patience, provider.lane.quiet_for)
+        except TemporaryError as failure:
+            if failure.answer is None:
+                refusal = Refusal(502, "provider_unreachable", str(failure))
+                exchange.refused(refusal, Outcome.PROVIDER_ERROR)
+                await refuse(exchange, wire, refusal, send)
+                return
+            answer = failure.answer
+        if isinstance(answer, Answer):
+            await _pass_on_whole(exchange, provider, answer, send)
+        else:
+            await _pass_on_stream(exchange, provider, answer, send)
+
+
+async def _ask_once(
+    exchange: Exchange, wire: Wire, provider: Provider, client: httpx.AsyncClient, stack: AsyncExitStack
+) -> httpx.Response | Answer:
+    """One try. An open response, and the slot that it takes, belong to `stack`."""
+    settings = provider.settings
+    headers = {**exchange.headers, **settings.headers, **key_header(wire, provider.key)}
+    headers["accept-encoding"] = "identity"
+    url = upstream_url(settings.base_url, settings.wires, exchange.path, exchange.query)
+    request = client.build_request(exchange.method, url, headers=headers, content=exchange.body or None)
+    async with AsyncExitStack() as attempt:
+        await attempt.enter_async_context(provider.lane.slot(exchange))
+        try:
+            response = await client.send(request, stream=True)
+            attempt.push_async_callback(response.aclose)
+            if response.status_code != 429 and response.status_code < 500:
+                stack.push_async_callback(attempt.pop_all().aclose)
+                return response
+            body = b"".join([chunk async for chunk in response.aiter_raw()])
+        except httpx.TransportError as error:
+            raise TemporaryError(_in_words(error)) from None
+    answer = Answer(response.status_code, response.headers.raw, body)
+    if may_pass(answer.status, body):
+        raise TemporaryError(f"the provider answered {answer.status}", answer)
+    return answer
+
+
+async def _pass_on_whole(exchange: Exchange, provider: Provider, answer: Answer, send: Send) -> None:
+    headers = returned_headers(answer.headers, provider.key)
+    mask = KeyMask(provider.key)
+    body = mask.feed(answer.body) + mask.flush()
+    # We have tried long enough: the SDKs of OpenAI and Anthropic obey this.
+    await start(exchange, answer.status, [*headers, (b"x-should-retry", b"false")], send)
+    await pass_chunk(exchange, body, send)
+    await finish(exchange, send)
+
+
+async def _pass_on_stream(
+    exchange: Exchange, provider: Provider, response: httpx.Response, send: Send
+) -> None:
+    mask = KeyMask(provider.key)
+    await start(exchange, response.status_code, returned_headers(response.headers.raw, provider.key), send)
+    try:
+        async for chunk in response.aiter_raw():
+            if ready := mask.feed(chunk):
+                await pass_chunk(exchange, ready, send)
+    except httpx.TransportError as error:
+        exchange.broken = True
+        exchange.detail = f"the answer broke off: {_in_words(error)}"
+        raise StreamBrokenError from None
+    await pass_chunk(exchange, mask.flush(), send)
+    await finish(exchange, send)
+
+
+async def refuse(exchange: Exchange, wire: Wire, refusal: Refusal, send: Send) -> None:
+    """Answer with an error of our own."""
+    await start(exchange, refusal.status, refusal.headers(), send)
+    await pass_chunk(exchange, refusal.body(wire), send)
+    await finish(exchange, send)
+
+
+async def start(exchange: Exchange, status: int, headers: list[tuple[bytes, bytes]], send: Send) -> None:
+    """Begin the answer to the agent."""
+    exchange.status = status
+    exchange.answer_headers = headers
+    exchange.last_traffic = time.monotonic()
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+
+
+async def pass_chunk(exchange: Exchange, chunk: bytes, send: Send) -> None:
+    """Pass a chunk on at once, and remember it."""
+    if chunk:
+        exchange.passed_on(chunk)
+        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+
+async def finish(exchange: Exchange, send: Send) -> None:
+    """End the answer to the agent."""
+    exchange.complete = True
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _in_words(error: httpx.TransportError) -> str:
+    """Only the kind of the fault: messages may hold addresses and header values."""
+    if isinstance(error, httpx.ConnectTimeout | httpx.ConnectError):
+        return "the provider cannot be reached"
+    if isinstance(error, httpx.TimeoutException):
+        return "the provider fell silent"
+    return f"the connection to the provider failed ({type(error).__name__})"

@@ -1,0 +1,203 @@
+"""The gateway of a run: a thread with an event loop that serves one socket per attempt."""
+
+import asyncio
+import contextlib
+import secrets
+import shutil
+import socket
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import uvicorn
+
+from runbook.gateway import sockets
+from runbook.gateway.answering import Upstream
+from runbook.gateway.app import App
+from runbook.gateway.budgets import Spending
+from runbook.gateway.describing import Judge
+from runbook.gateway.forwarding import Provider
+from runbook.gateway.keys import read_key
+from runbook.gateway.lanes import Lane
+from runbook.gateway.line import Line
+from runbook.gateway.prices import Prices
+from runbook.gateway.recorder import Recorder
+from runbook.gateway.retries import Patience
+from runbook.gateway.settings import Budget, GatewayError, GatewaySettings, LineOrder
+
+T = TypeVar("T")
+
+
+class Gateway:
+    """Use as a context manager; what it holds is given back on every way out.
+
+    Its methods may be called from any thread.
+    """
+
+    def __init__(self, settings: GatewaySettings) -> None:
+        """Raises GatewayError where a price table or recording cannot be read."""
+        self._settings = settings
+        self._judge = Judge(Prices.read(settings.prices), settings.mismatch)
+        self._run_spending = Spending(settings.run_budget, "run's")
+        self._providers: dict[str, Provider] = {}
+        self._lines: dict[Line, uvicorn.Server] = {}
+        self._servers: set[asyncio.Task[None]] = set()
+        self._lock = threading.Lock()
+        self._port: int | None = None
+
+    def __enter__(self) -> Self:
+        self._root = sockets.make_root(self._settings.sockets)
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="gateway-writer")
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="gateway", daemon=True)
+        self._thread.start()
+        self._call(self._start())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def _start(self) -> None:
+        self._upstream = Upstream(self._settings.connect_seconds, self._settings.silence_seconds)
+        self._app = App(self._upstream)
+        self._config = uvicorn.Config(
+            self._app,
+            http="h11",
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
+            timeout_keep_alive=600,
+            timeout_graceful_shutdown=1,
+        )
+
+    def open_line(self, order: LineOrder) -> Line:
+        """Connect an attempt: a socket of its own, and a record in `order.folder`.
+
+        Raises:
+            GatewayError: no provider or key, a budget that cannot be kept, a folder or socket that cannot be
+                made; nothing is left behind.
+        """
+        provider = self._provider(order)
+        budget = order.budget or self._settings.attempt_budget
+        self._check_money(order, budget)
+        with contextlib.ExitStack() as undo:
+            try:
+                recorder = Recorder(order.folder, provider.name, self._judge)
+            except OSError as error:
+                raise GatewayError(f"no record can be written to {order.folder}: {error}") from None
+            undo.callback(recorder.close)
+            directory = order.directory or self._root / secrets.token_hex(5)
+            undo.callback(sockets.remove, directory)
+            listener = sockets.bind(directory)
+            undo.callback(listener.close)
+            line = Line(
+                order,
+                provider=provider,
+                directory=directory,
+                allowed_models=frozenset({order.model, *order.models, *self._settings.allowed_models}),
+                recorder=recorder,
+                writer=self._writer,
+                spending=(Spending(budget, "attempt's"), self._run_spending),
+                patience=Patience(self._settings.retry_seconds),
+                release=self._release,
+            )
+            self._call(self._serve(line, listener))
+            undo.pop_all()
+        return line
+
+    def listen_tcp(self) -> int:
+        """Serve all lines on a loopback port as well; returns the port, the same one every time."""
+        with self._lock:
+            if self._port is None:
+                listener = sockets.bind_loopback()
+                self._call(self._add_server(listener))
+                self._port = listener.getsockname()[1]
+            return self._port
+
+    def close(self) -> None:
+        """Close all lines and stop; a second call does nothing."""
+        if self._loop.is_closed():
+            return
+        try:
+            for line in list(self._lines):
+                with contextlib.suppress(GatewayError):
+                    line.close()
+            self._call(self._stop())
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+            self._writer.shutdown()
+            shutil.rmtree(self._root, ignore_errors=True)
+
+    def _provider(self, order: LineOrder) -> Provider:
+        settings = self._settings.providers
+        if order.provider and order.provider not in settings:
+            raise GatewayError(f"no provider {order.provider}; there are {', '.join(settings) or 'none'}")
+        speakers = [name for name, provider in settings.items() if order.wire in provider.wires]
+        name = order.provider or next(iter(speakers), "")
+        if name not in speakers:
+            raise GatewayError(f"{name or 'no provider'} speaks {order.wire}; add one that does")
+        with self._lock:
+            if name not in self._providers:
+                chosen = settings[name]
+                self._providers[name] = Provider(
+                    name, chosen, read_key(name, chosen), Lane(chosen.concurrency)
+                )
+            return self._providers[name]
+
+    def _check_money(self, order: LineOrder, budget: Budget) -> None:
+        """A budget in money needs prices, unless one in tokens bounds the spend as well."""
+        for limits in (budget, self._settings.run_budget):
+            if limits.money_usd is None or limits.tokens is not None:
+                continue
+            for model in (order.model, *order.models, *self._settings.allowed_models):
+                if self._judge.prices.of(model) is None:
+                    raise GatewayError(
+                        f"the price of {model} is unknown, so a budget of {limits.money_usd:g} USD cannot be"
+                        " kept; add it to a price table or set a budget in tokens, too"
+                    )
+
+    async def _serve(self, line: Line, listener: socket.socket) -> None:
+        self._app.lines[line.prefix] = line
+        self._lines[line] = await self._add_server(listener)
+
+    async def _add_server(self, listener: socket.socket) -> uvicorn.Server:
+        server = uvicorn.Server(self._config)
+        task = asyncio.create_task(server.serve(sockets=[listener]))
+        self._servers.add(task)
+        task.add_done_callback(self._servers.discard)
+        return server
+
+    def _release(self, line: Line) -> None:
+        sockets.remove(line.directory)
+        self._call(self._end(line))
+
+    async def _end(self, line: Line) -> None:
+        self._app.lines.pop(line.prefix, None)
+        self._lines.pop(line).should_exit = True
+        await line.finish()
+
+    async def _stop(self) -> None:
+        for task in self._servers:
+            task.cancel()
+        await asyncio.gather(*self._servers, return_exceptions=True)
+        await self._upstream.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for other in others:
+            other.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    def _call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run `work` on the gateway's loop and wait for it."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()

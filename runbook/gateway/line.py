@@ -1,0 +1,148 @@
+"""One attempt's connection to a model."""
+
+import asyncio
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+from runbook.gateway.budgets import Spending
+from runbook.gateway.exchange import Exchange
+from runbook.gateway.forwarding import Provider
+from runbook.gateway.recorder import Recorder
+from runbook.gateway.records import ModelCall, WireFacts
+from runbook.gateway.retries import Patience
+from runbook.gateway.settings import GatewayError, LineOrder
+from runbook.gateway.tally import Tally
+
+
+class Line:
+    """What an attempt holds of the gateway; open until closed. Its methods may be called from any thread."""
+
+    def __init__(
+        self,
+        order: LineOrder,
+        *,
+        provider: Provider,
+        directory: Path,
+        allowed_models: frozenset[str],
+        recorder: Recorder,
+        writer: Executor,
+        spending: tuple[Spending, ...],
+        patience: Patience,
+        release: Callable[["Line"], None],
+    ) -> None:
+        self.order = order
+        self.provider = provider
+        self.directory = directory
+        """Host folder that holds one socket, `model.sock`; to be mounted into the sandbox."""
+        self.prefix = order.prefix or f"/{secrets.token_urlsafe(18)}/{provider.name}"
+        """What stands between host and provider path in the agent's base URL, such as `/k3f9.../openai`."""
+        self.allowed_models = allowed_models
+        self.patience = patience
+        self._recorder = recorder
+        self._writer = writer
+        self._spending = spending
+        self._release = release
+        self._tally = Tally()
+        self._number = recorder.last_number
+        self._open: dict[Exchange, asyncio.Task[Any] | None] = {}
+        self._unwritten: set[asyncio.Future[ModelCall]] = set()
+        self._last_traffic = time.monotonic()
+        self._failed_writing: BaseException | None = None
+        self._closing = threading.Lock()
+        self._final: WireFacts | None = None
+
+    @property
+    def socket(self) -> Path:
+        """The socket that agents connect to."""
+        return self.directory / "model.sock"
+
+    def idle_seconds(self) -> float:
+        """Seconds since a byte last moved on the wire; 0 while the gateway itself makes a call wait.
+
+        A call that the provider has not answered is idle: only the caller's limit tells it from a slow one.
+        """
+        exchanges = list(self._open)
+        if any(exchange.waiting for exchange in exchanges):
+            return 0.0
+        latest = max([self._last_traffic, *(exchange.last_traffic for exchange in exchanges)])
+        return max(0.0, time.monotonic() - latest)
+
+    def over_budget(self) -> str:
+        """Why the attempt must end, once a call was refused or the wall time is up; "" before."""
+        return self._tally.over_budget or next(filter(None, (s.out_of_time() for s in self._spending)), "")
+
+    def facts(self) -> WireFacts:
+        """The sums as of now; after `close` they are final."""
+        return self._final or self._tally.facts()
+
+    def close(self) -> WireFacts:
+        """Break off what is open, write everything down, remove the socket. A second call does nothing."""
+        with self._closing:
+            if self._final is None:
+                self._release(self)
+                self._final = self._tally.facts()
+        if self._failed_writing is not None:
+            raise GatewayError(f"the record in {self.order.folder} is incomplete: {self._failed_writing}")
+        return self._final
+
+    # What follows is for the gateway's loop.
+
+    def begin(self, exchange_of: Callable[[int], Exchange]) -> Exchange:
+        """Number a request that arrived."""
+        self._number += 1
+        exchange = exchange_of(self._number)
+        self._open[exchange] = asyncio.current_task()
+        self._last_traffic = time.monotonic()
+        return exchange
+
+    async def admit(self) -> str:
+        """Count a generation in, or say which budget is used up. Earlier calls are counted first."""
+        if self._unwritten:
+            await asyncio.wait(set(self._unwritten))
+        why = next(filter(None, (spending.exhausted() for spending in self._spending)), "")
+        if why:
+            self._tally.refuse_for_budget(why)
+            return why
+        for spending in self._spending:
+            spending.count_in()
+        self._tally.call_opened()
+        return ""
+
+    def end(self, exchange: Exchange) -> None:
+        """Take an exchange that is over off the wire, and have it recorded."""
+        exchange.ended()
+        del self._open[exchange]
+        self._last_traffic = max(self._last_traffic, exchange.last_traffic)
+        if exchange.generates and exchange.asked:
+            self._tally.call_ended(exchange.started + exchange.stamps[0] if exchange.stamps else None)
+        writing = asyncio.get_running_loop().run_in_executor(self._writer, self._recorder.record, exchange)
+        self._unwritten.add(writing)
+        writing.add_done_callback(self._written)
+
+    def _written(self, writing: "asyncio.Future[ModelCall]") -> None:
+        self._unwritten.discard(writing)
+        error = writing.exception()
+        if error is not None:
+            self._failed_writing = self._failed_writing or error
+            return
+        call = writing.result()
+        if call.wire is not None:
+            self._tally.add(call)
+            for spending in self._spending:
+                spending.add(call)
+        elif call.outcome is not None:
+            self._tally.refused(call)
+
+    async def finish(self) -> None:
+        """Break off what is open and wait until everything is recorded."""
+        for task in list(self._open.values()):
+            if task is not None:
+                task.cancel()
+        while self._open or self._unwritten:
+            await asyncio.sleep(0.002)
+        await asyncio.get_running_loop().run_in_executor(self._writer, self._recorder.close)

@@ -1,0 +1,84 @@
+"""The price table: dated, per model, in USD per million tokens."""
+
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from runbook.gateway.models import plain_name
+from runbook.gateway.records import Usage
+from runbook.gateway.settings import GatewayError
+
+_MILLION = 1_000_000
+
+
+class Rates(BaseModel):
+    """USD per million tokens of each bucket. A cache rate that is left out is the input rate."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cache_read: float | None = Field(default=None, ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
+
+
+class LongRates(Rates):
+    """Rates of a whole request whose input, cached or not, is longer than `above` tokens."""
+
+    above: int = Field(gt=0)
+
+
+class Price(Rates):
+    """One model's price, where it was read, and when."""
+
+    source: str
+    checked: str
+    long: LongRates | None = None
+
+    def cost(self, usage: Usage) -> float | None:
+        """USD; None where input or output is unknown."""
+        if usage.fresh_input is None or usage.output is None:
+            return None
+        read, written = usage.cache_read or 0, usage.cache_write or 0
+        entered = usage.fresh_input + read + written
+        rates: Rates = self.long if self.long is not None and entered > self.long.above else self
+        cost = usage.fresh_input * rates.input + usage.output * rates.output
+        cost += read * (rates.input if rates.cache_read is None else rates.cache_read)
+        cost += written * (rates.input if rates.cache_write is None else rates.cache_write)
+        return cost / _MILLION
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    models: dict[str, Price]
+
+
+class Prices:
+    """Looks prices up by a model's name, dates and vendor paths aside."""
+
+    def __init__(self, models: dict[str, Price]) -> None:
+        self._models = {name.lower(): price for name, price in models.items()}
+
+    @classmethod
+    def read(cls, path: Path | None = None) -> Self:
+        """Read a table; the built-in one where no path is given.
+
+        Raises:
+            GatewayError: the file is missing or not a price table.
+        """
+        try:
+            text = (path or files(__package__).joinpath("prices.toml")).read_text(encoding="utf-8")
+            return cls(_Table.model_validate(tomllib.loads(text)).models)
+        except (OSError, UnicodeError, tomllib.TOMLDecodeError, ValidationError) as error:
+            raise GatewayError(f"{path or 'prices.toml'} is not a price table: {error}") from None
+
+    def of(self, model: str | None) -> Price | None:
+        """A model's price; None where it is unknown, which is not free."""
+        if model is None:
+            return None
+        name = model.lower()
+        return self._models.get(name) or self._models.get(plain_name(name))

@@ -1,0 +1,63 @@
+"""Writing an attempt's record: `model_calls.jsonl` and `model_bodies.jsonl`."""
+
+import os
+from pathlib import Path
+
+from runbook.gateway.bodies import CALLS, BodyLog, load_calls, write_whole
+from runbook.gateway.describing import Judge, describe
+from runbook.gateway.exchange import Exchange
+from runbook.gateway.parts import Splitter, digest_of
+from runbook.gateway.records import ModelCall
+
+
+class Recorder:
+    """Used by one thread at a time. Each call is one write to each file; `close` makes them durable."""
+
+    def __init__(self, folder: Path, provider: str, judge: Judge) -> None:
+        """Continues the files that a folder has, as after a restart of the gateway.
+
+        Raises:
+            OSError: the folder cannot be written to.
+        """
+        earlier = load_calls(folder)
+        self.last_number = max((call.number for call in earlier), default=0)
+        self._provider = provider
+        self._judge = judge
+        self._splitter = Splitter()
+        self._seen_results = {result.id for call in earlier for result in call.tool_results}
+        self._bodies = BodyLog(folder)
+        self._calls = os.open(folder / CALLS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+    def record(self, exchange: Exchange) -> ModelCall:
+        """Describe an exchange that is over, and write it down."""
+        call = describe(exchange, self._provider, self._judge)
+        call.tool_results = [result for result in call.tool_results if result.id not in self._seen_results]
+        self._seen_results.update(result.id for result in call.tool_results)
+        parts = self._request_parts(call, exchange)
+        body = b"".join(exchange.chunks)
+        if body:
+            call.response = digest_of(body)
+            parts[call.response] = body
+        self._bodies.add(parts)
+        write_whole(self._calls, call.model_dump_json().encode() + b"\n")
+        return call
+
+    def _request_parts(self, call: ModelCall, exchange: Exchange) -> dict[str, bytes]:
+        if not exchange.body:
+            return {}
+        if exchange.request is not None and exchange.exact:
+            try:
+                root, parts = self._splitter.split(exchange.request)
+            except RecursionError:
+                pass  # nested deeper than any conversation: kept as it came
+            else:
+                call.request = [root]
+                return parts
+        call.request, call.request_is_json = [digest_of(exchange.body)], False
+        return {call.request[0]: exchange.body}
+
+    def close(self) -> None:
+        """Flush both files to the disk."""
+        os.fsync(self._calls)
+        os.close(self._calls)
+        self._bodies.close()

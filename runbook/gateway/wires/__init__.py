@@ -1,0 +1,1 @@
+"""What requests and responses say, one module per protocol."""

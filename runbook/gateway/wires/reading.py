@@ -1,0 +1,119 @@
+"""What is read out of an exchange, and the small tools that the protocols share.
+
+Everything here comes from a provider or an agent: any field may be missing or of another type.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from runbook.gateway.records import ToolCall, Usage
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a response said. `ended` is False where the protocol's own end was missing."""
+
+    model: str | None = None
+    usage: Usage | None = None
+    text: str = ""
+    reasoning: str = ""
+    tool_calls: list[ToolCall] = field(default_factory=list)
+    ended: bool = False
+    error: str = ""
+    """An error reported inside a good response (status 200), in the provider's words."""
+
+
+def as_dict(value: object) -> dict[str, Any]:
+    """The value where it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """The value where it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def as_text(value: object) -> str:
+    """The value where it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def as_count(value: object) -> int | None:
+    """A token count, or None where the field does not hold one."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def as_json_text(value: object) -> str:
+    """Tool arguments as text: strings as they are, everything else as JSON."""
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def less(total: int | None, *parts: int | None) -> int | None:
+    """`total` without its known parts."""
+    return None if total is None else max(0, total - sum(part or 0 for part in parts))
+
+
+def content_text(content: object) -> str:
+    """The text of a message's or tool result's content; other parts are named by their type in brackets."""
+    if isinstance(content, list):
+        return "\n".join(_part_text(part) for part in content)
+    return content if isinstance(content, str) else "" if content is None else as_json_text(content)
+
+
+def _part_text(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    fields = as_dict(part)
+    text = fields.get("text")
+    return text if isinstance(text, str) else f"[{as_text(fields.get('type')) or 'part'}]"
+
+
+def error_text(value: object) -> str:
+    """An error object in words: `type or code: message`."""
+    if isinstance(value, str):
+        return value
+    fields = as_dict(value)
+    kind = next((str(fields[name]) for name in ("type", "code", "status") if fields.get(name)), "")
+    message = as_text(fields.get("message"))
+    return ": ".join(part for part in (kind, message) if part) or "error"
+
+
+def events(body: bytes) -> Iterator[dict[str, Any]]:
+    """The JSON objects of an event stream; anything else in it is passed over."""
+    for data in _event_data(body):
+        try:
+            event = orjson.loads(data)
+        except orjson.JSONDecodeError:
+            if data == b"[DONE]":
+                yield {"type": "[DONE]"}
+            continue
+        if isinstance(event, dict):
+            yield event
+
+
+def _event_data(body: bytes) -> Iterator[bytes]:
+    lines: list[bytes] = []
+    for line in body.splitlines():
+        if line.startswith(b"data:"):
+            lines.append(line[5:].removeprefix(b" "))
+        elif not line and lines:
+            yield b"\n".join(lines)
+            lines = []
+    if lines:
+        yield b"\n".join(lines)
+
+
+def objects(body: bytes, content_type: str) -> Iterable[dict[str, Any]]:
+    """The objects that a response consists of: one, or many where it is a stream or a JSON array."""
+    if "event-stream" in content_type or body.startswith((b"data:", b"event:", b":")):
+        return events(body)
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return ()
+    return [item for item in as_list(value) if isinstance(item, dict)] or [as_dict(value)]
