@@ -24,6 +24,8 @@ class Surroundings:
     image: str = ""
     """The question's image, absolute; "" where the question has none."""
     home: str = HOME
+    tools: str = "/opt/agent"
+    """Where the invocation's tool chain is seen."""
 
 
 @dataclass(frozen=True, slots=True)
