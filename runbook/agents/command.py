@@ -4,7 +4,9 @@ import shlex
 
 from runbook.agents.model_free import ModelFree
 from runbook.agents.protocol import Invocation, Surroundings
+from sandbox.protocol import SandboxError
 
+LONGEST_ARGUMENT = 128 * 1024 - 1  # bytes; Linux counts the NUL at the end, too
 PLACEHOLDERS = ("{prompt}", "{workspace}", "{python}", "{helpers}")
 
 
@@ -30,7 +32,11 @@ class CommandAgent(ModelFree):
             raise ValueError("the agent command is empty")
 
     def invocation(self, surroundings: Surroundings) -> Invocation:
-        """Fill in the placeholders."""
+        """Fill in the placeholders.
+
+        Raises:
+            SandboxError: the prompt cannot be an argument; every other prompt of the run may fit.
+        """
         values = {
             "{prompt}": surroundings.prompt,
             "{workspace}": surroundings.workspace,
@@ -39,9 +45,23 @@ class CommandAgent(ModelFree):
         }
         takes_prompt = any("{prompt}" in word for word in self.words)
         return Invocation(
-            argv=tuple(_fill(word, values) for word in self.words),
+            argv=tuple(_argument(_fill(word, values)) for word in self.words),
             stdin=b"" if takes_prompt else surroundings.prompt.encode(),
         )
+
+
+def _argument(word: str) -> str:
+    """The word, where Linux can pass it on as an argument."""
+    size = len(word.encode())
+    if size <= LONGEST_ARGUMENT and "\0" not in word:
+        return word
+    why = (
+        f"has {size:,} bytes, more than {LONGEST_ARGUMENT:,}" if "\0" not in word else "holds a NUL character"
+    )
+    raise SandboxError(
+        f"the agent's command cannot be started: an argument {why}, which Linux does not allow",
+        mend="leave {prompt} out of --agent-command: the prompt then comes on standard input",
+    )
 
 
 def _fill(word: str, values: dict[str, str]) -> str:
