@@ -11,6 +11,7 @@ from runbook.cli.demo import demo
 from runbook.cli.doctoring import doctor
 from runbook.cli.evaluation import evaluation
 from runbook.cli.failures import Commands
+from runbook.cli.frontier import frontier
 from runbook.cli.importing import importing
 from runbook.cli.sandboxes import sandboxes
 from runbook.cli.storing import storing
@@ -19,7 +20,8 @@ app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,  # its tables break words in terminals of 80 columns
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     help="A coding agent as the memory: recorded trajectories, isolated sandboxes, span-budgeted evidence.",
 )
 
@@ -43,6 +45,7 @@ app.command()(demo)
 app.command()(doctor)
 app.command()(ask)
 app.command()(compare)
+app.command()(frontier)
 app.add_typer(importing, name="import")
 app.add_typer(storing, name="store")
 app.add_typer(evaluation, name="eval")
