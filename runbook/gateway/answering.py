@@ -55,10 +55,8 @@ class Recording:
         finally:
             exchange.ended()
             loop = asyncio.get_running_loop()
+            self._writing = {task for task in self._writing if not task.done() or task.exception()}
             self._writing.add(loop.run_in_executor(self._writer, self._record, line, exchange))
-            self._writing = {
-                writing for writing in self._writing if not writing.done() or writing.exception()
-            }
 
     def _record(self, line: Line, exchange: Exchange) -> None:
         plain = plain_request(self._volatile, line, exchange)
@@ -76,7 +74,7 @@ class Recording:
 
 
 class Replay:
-    """Answers from a cassette; equal requests in recorded order. A request that was not recorded is an error."""
+    """Answers from a cassette, equal requests in recorded order; what was not recorded is an error."""
 
     def __init__(self, cassette: CassetteReader) -> None:
         self._cassette = cassette

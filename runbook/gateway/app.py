@@ -58,7 +58,7 @@ class App:
             pass  # returning without an end makes the server break the connection off, as the provider did
         except asyncio.CancelledError:
             if not exchange.gone:
-                exchange.gone = "the attempt ended"
+                exchange.gone = "the gateway stopped"
                 raise
         finally:
             line.end(exchange)

@@ -56,7 +56,11 @@ class Gateway:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="gateway", daemon=True)
         self._thread.start()
-        self._call(self._start())
+        try:
+            self._call(self._start())
+        except BaseException:
+            self._tear_down()
+            raise
         return self
 
     def __exit__(
@@ -137,20 +141,25 @@ class Gateway:
             return self._port
 
     def close(self) -> None:
-        """Close all lines and stop; a second call does nothing."""
+        """Close all lines and stop; a second call does nothing.
+
+        Raises:
+            GatewayError: a record could not be written; everything is given back all the same.
+        """
         if self._loop.is_closed():
             return
-        try:
+        with contextlib.ExitStack() as afterwards:
+            afterwards.callback(self._tear_down)
+            afterwards.callback(lambda: self._call(self._stop()))
             for line in list(self._lines):
-                with contextlib.suppress(GatewayError):
-                    line.close()
-            self._call(self._stop())
-        finally:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
-            self._writer.shutdown()
-            shutil.rmtree(self._root, ignore_errors=True)
+                afterwards.callback(line.close)
+
+    def _tear_down(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        self._writer.shutdown()
+        shutil.rmtree(self._root, ignore_errors=True)
 
     def _provider(self, order: LineOrder) -> Provider:
         settings = self._settings.providers
@@ -212,6 +221,7 @@ class Gateway:
         for other in others:
             other.cancel()
         await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.get_running_loop().shutdown_default_executor()
 
     def _call(self, work: Coroutine[Any, Any, T]) -> T:
         """Run `work` on the gateway's loop and wait for it."""
