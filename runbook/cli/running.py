@@ -196,7 +196,9 @@ def _perform(
             data=prepared.data,
             memory=memory,
             open_view=lambda question_id: haystacks.open(
-                [slugs[one] for one in prepared.data.haystacks[question_id]], summaries=config.summaries
+                [slugs[one] for one in prepared.data.haystacks[question_id]],
+                summaries=config.summaries,
+                manifests=config.manifests,
             ),
             reader=reader,
             judge=judge,
