@@ -9,14 +9,41 @@ USAGE = {"fresh_input": 9, "cache_read": 1, "cache_write": None, "output": 5, "r
 def test_a_run_of_react_is_told_call_by_call(attempt) -> None:
     attempt.prints(
         {"type": "start", "at": 1.0, "model": "m", "wire": "openai-chat", "tools": ["bash"]},
-        {"type": "model", "id": "1", "seconds": 0.5, "model": "m", "text": "Look.", "reasoning": "hm", "calls": ["a"], "usage": USAGE},
+        {
+            "type": "model",
+            "id": "1",
+            "seconds": 0.5,
+            "model": "m",
+            "text": "Look.",
+            "reasoning": "hm",
+            "calls": ["a"],
+            "usage": USAGE,
+        },
         {"type": "tool_start", "id": "a", "name": "bash", "command": "rg x"},
-        {"type": "tool_end", "id": "a", "name": "bash", "command": "rg x", "exit_code": 1, "seconds": 0.25, "output_bytes": 900, "output": "cut", "is_error": False},
-        {"type": "model", "id": "2", "seconds": 0.5, "model": "m", "text": "Done.", "calls": [], "usage": None},
+        {
+            "type": "tool_end",
+            "id": "a",
+            "name": "bash",
+            "command": "rg x",
+            "exit_code": 1,
+            "seconds": 0.25,
+            "output_bytes": 900,
+            "output": "cut",
+            "is_error": False,
+        },
+        {
+            "type": "model",
+            "id": "2",
+            "seconds": 0.5,
+            "model": "m",
+            "text": "Done.",
+            "calls": [],
+            "usage": None,
+        },
         {"type": "message", "text": "Done."},
         {"type": "error", "message": "too many steps", "status": None, "kind": "steps"},
         {"type": "end", "reason": "message", "steps": 2},
-    )  # fmt: skip
+    )
     events = attempt.traced("react")
     [end] = [event for event in events if event.kind is Kind.TOOL_END]
     assert (end.exit_code, end.duration, end.output_bytes, end.truncated, end.response) == (
