@@ -10,6 +10,7 @@ from runbook.cli.comparing import compare
 from runbook.cli.demo import demo
 from runbook.cli.doctoring import doctor
 from runbook.cli.evaluation import evaluation
+from runbook.cli.exporting import export
 from runbook.cli.failures import Commands
 from runbook.cli.frontier import frontier
 from runbook.cli.importing import importing
@@ -48,5 +49,6 @@ app.command()(compare)
 app.command()(frontier)
 app.add_typer(importing, name="import")
 app.add_typer(storing, name="store")
+evaluation.command()(export)
 app.add_typer(evaluation, name="eval")
 app.add_typer(sandboxes, name="sandbox")
