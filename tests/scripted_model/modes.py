@@ -12,6 +12,9 @@
 | `user` | a command that says who runs it; then evidence |
 | `big` | a command that prints 3 MB; then evidence |
 | `huge` | evidence if the prompt came whole and is longer than 128 KiB, else a final message alone |
+| `haystack` | tries to change, remove and replace the haystack; then evidence |
+| `files`, `fill` | 100,000 files, 1.2 GB; then evidence |
+| `fifo` | a pipe where the evidence should be |
 | `image` | looks at a picture, if there is a tool for it; the note says how many pictures the request held |
 | `badtool`, `badjson` | a call of a tool that does not exist, arguments that are no JSON; then evidence |
 | `loop` | a command for ever |
@@ -43,6 +46,10 @@ FINAL = "Done: memory_module_output.json is written. FINAL-MESSAGE-MARK"
 OTHER_MODEL = "another-model-2"
 HUGE = 128 * 1024
 _MINI_END = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+_TAMPER = (
+    "echo changed > haystack/MANIFEST.md; rm -rf haystack/trajectories haystack; mv haystack old; "
+    "ln -sfn /tmp haystack; ls haystack/"
+)
 _BIG = "python3 -c \"for i in range(33000): print('line', i, 'y' * 80)\""
 
 
@@ -60,6 +67,10 @@ _STEPS: dict[str, tuple[list[str], ...]] = {
     "slow": (["touch started; setsid sleep {nap} & sleep {nap}; touch finished"], [evidence()]),
     "orphan": (["setsid sleep {nap} & echo left $!"], [evidence()]),
     "user": (["id"], [evidence()]),
+    "haystack": ([_TAMPER], [evidence()]),
+    "files": (["mkdir files; cd files; seq 100000 | xargs touch"], [evidence()]),
+    "fill": (["for n in 1 2 3 4 5; do head -c 240M /dev/zero > $n.bin; done"], [evidence()]),
+    "fifo": (["mkfifo memory_module_output.json; ls -l"],),
     "stdin": (["timeout 20 cat; echo read to the end: $?"], [evidence()]),
     "big": ([_BIG], [evidence()]),
     "huge": ([evidence()],),

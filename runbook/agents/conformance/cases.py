@@ -97,9 +97,9 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "truncated",
-        "every answer ends politely, but midway",
+        "every answer ends politely, but midway: some agents take it for whole",
         "trunc",
-        frozenset({Outcome.PROVIDER_ERROR, Outcome.BUDGET_EXCEEDED}),
+        frozenset({Outcome.OK, Outcome.PROVIDER_ERROR, Outcome.BUDGET_EXCEEDED}),
         (checks.cut,),
         calls=20,
     ),
@@ -160,6 +160,16 @@ CASES: tuple[Case, ...] = (
         frozenset({Outcome.OK}),
         question_bytes=1024 * KIB,
     ),
+    Case(
+        "haystack",
+        "commands try to change, remove and replace the haystack",
+        "haystack",
+        frozenset({Outcome.OK}),
+        (checks.result_has(r"MANIFEST\.md"), checks.haystack_whole),
+    ),
+    Case("files", "a command makes 100,000 files", "files", frozenset({Outcome.OUTPUT_LIMIT})),
+    Case("fill", "a command writes 1.2 GB", "fill", frozenset({Outcome.OUTPUT_LIMIT})),
+    Case("fifo", "a pipe lies where the evidence should", "fifo", frozenset({Outcome.INVALID_OUTPUT})),
     Case("user", "commands do not run as root", "user", frozenset({Outcome.OK}), (checks.not_root,)),
 )
 

@@ -72,6 +72,11 @@ def not_root(seen: Observed) -> str:
     return "commands run as root" if user[1] == "0" else ""
 
 
+def haystack_whole(seen: Observed) -> str:
+    """The haystack is as it was."""
+    return "" if seen.haystack_whole else "the haystack was changed"
+
+
 def left(name: str) -> Check:
     """The workspace holds a file that a command left."""
     return lambda seen: (

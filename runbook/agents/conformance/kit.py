@@ -17,8 +17,10 @@ from runbook.agents.conformance.haystack import question
 from runbook.agents.conformance.observing import Observed, observe, processes_with
 from runbook.memory import Memory, QueryTask
 from runbook.question import Question
+from sandbox.snapshot import Snapshot
 
 Verdict = Literal["pass", "fail", "n/a"]
+NEED_ISOLATION = ("user", "haystack", "files", "fill")
 SETTLING_SECONDS = 3.0  # in which the engine's last processes may end
 
 
@@ -49,7 +51,7 @@ class Bench(Protocol):
 
     @property
     def isolates(self) -> bool:
-        """Whether commands run as somebody else than the caller."""
+        """Whether the sandbox keeps commands from the host's files, with a user and limits of their own."""
         ...
 
     def memory(self, terms: Terms) -> AbstractContextManager[Memory]:
@@ -118,7 +120,7 @@ class Kit:
         token = str(secrets.randbelow(10**9) + 10**9)
         terms = self._terms(case, token)
         folder = self.folder / bench.agent / case.name
-        begun = time.monotonic()
+        before, begun = Snapshot.take(self.haystack.path), time.monotonic()
         with bench.memory(terms) as memory:
             result = memory.query(
                 QueryTask(
@@ -137,6 +139,7 @@ class Kit:
             wall_seconds=terms.wall_seconds,
             idle_seconds=terms.idle_seconds,
             alive=alive,
+            haystack_whole=not Snapshot.take(self.haystack.path).differences(before),
         )
         wrong = _wrong(case, seen)
         return CaseResult(
@@ -163,8 +166,8 @@ class Kit:
 def _not_applicable(bench: Bench, case: Case) -> str:
     if case.question_bytes and bench.prompt_in_argument:
         return "takes its prompt as an argument, which holds at most 128 KiB"
-    if case.name == "user" and not bench.isolates:
-        return "the sandbox runs commands as the caller"
+    if case.name in NEED_ISOLATION and not bench.isolates:
+        return "the sandbox does not isolate"
     return ""
 
 

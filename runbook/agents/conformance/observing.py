@@ -26,6 +26,8 @@ class Observed:
     idle_seconds: float
     alive: list[str]
     """What of the attempt still ran when it was over."""
+    haystack_whole: bool
+    """Whether the haystack is as it was before."""
 
     @property
     def workspace(self) -> Path:
@@ -41,7 +43,13 @@ class Observed:
 
 
 def observe(
-    result: QueryResult, folder: Path, *, wall_seconds: float, idle_seconds: float, alive: list[str]
+    result: QueryResult,
+    folder: Path,
+    *,
+    wall_seconds: float,
+    idle_seconds: float,
+    alive: list[str],
+    haystack_whole: bool,
 ) -> Observed:
     """Read what the only attempt of a query left in `folder`."""
     record = result.attempts[-1]
@@ -58,6 +66,7 @@ def observe(
         wall_seconds=wall_seconds,
         idle_seconds=idle_seconds,
         alive=alive,
+        haystack_whole=haystack_whole,
     )
 
 
