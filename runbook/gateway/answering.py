@@ -5,7 +5,7 @@ import weakref
 from concurrent.futures import Executor
 from typing import Any
 
-import httpx
+import aiohttp
 
 from runbook.gateway.cassette import CassetteReader, CassetteWriter, Recorded
 from runbook.gateway.difference import describe_difference, leaves, likeness
@@ -22,10 +22,14 @@ class Upstream:
     """Asks the line's provider. One HTTP client for the whole run."""
 
     def __init__(self, connect_seconds: float, silence_seconds: float) -> None:
-        self._client = httpx.AsyncClient(
-            timeout=httpx.Timeout(silence_seconds, connect=connect_seconds, pool=None),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
-            follow_redirects=False,
+        self._client = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(
+                sock_connect=connect_seconds, sock_read=silence_seconds, total=None
+            ),
+            auto_decompress=False,
+            trust_env=True,
         )
 
     async def answer(self, line: Line, exchange: Exchange, send: Send) -> None:
@@ -34,7 +38,7 @@ class Upstream:
 
     async def close(self) -> None:
         """Close the connections to the providers."""
-        await self._client.aclose()
+        await self._client.close()
 
 
 class Recording:

@@ -73,7 +73,7 @@ class Gateway:
         self._app = App(self._answerer)
         self._config = uvicorn.Config(
             self._app,
-            http="h11",
+            http="httptools",
             ws="none",
             lifespan="off",
             interface="asgi3",
