@@ -14,6 +14,7 @@ from runbook.cli.exporting import export
 from runbook.cli.failures import Commands
 from runbook.cli.frontier import frontier
 from runbook.cli.importing import importing
+from runbook.cli.official import official
 from runbook.cli.sandboxes import sandboxes
 from runbook.cli.storing import storing
 
@@ -50,5 +51,6 @@ app.command()(frontier)
 app.add_typer(importing, name="import")
 app.add_typer(storing, name="store")
 evaluation.command()(export)
+evaluation.command()(official)
 app.add_typer(evaluation, name="eval")
 app.add_typer(sandboxes, name="sandbox")
