@@ -17,8 +17,11 @@ Figures = dict[str, float | int | None]
 
 _TYPES = {
     "static-environment": "static",
+    "static-environment-abs": "static-abs",
     "dynamic-environment": "dynamic",
+    "dynamic-environment-abs": "dynamic-abs",
     "procedure": "procedure",
+    "procedure-abs": "procedure-abs",
     "errors-gotchas": "gotchas",
 }
 _ABSTAINING = ("static", "dynamic", "procedure")
@@ -47,8 +50,8 @@ class ScoredQuestion(BaseModel):
 
     @property
     def category(self) -> str | None:
-        """static, dynamic, procedure or gotchas, for plain and -abs types alike; None for other types."""
-        return _TYPES.get(self.question_type.removesuffix("-abs"))
+        """static, dynamic, procedure or gotchas, with -abs where the type has it; None for other types."""
+        return _TYPES.get(self.question_type)
 
     @property
     def abstention(self) -> bool:
@@ -88,13 +91,13 @@ def aggregated_metrics(questions: Sequence[ScoredQuestion]) -> dict[str, Figures
             "count_abstention": len(abstaining),
         },
         "non_abstention_by_category": {
-            category: breakdown(_of(category, plain)) for category in (*_ABSTAINING, "gotchas")
+            category: breakdown(_of(plain, category)) for category in (*_ABSTAINING, "gotchas")
         },
         "abstention_by_category": {
-            f"{category}-abs": breakdown(_of(category, abstaining)) for category in _ABSTAINING
+            f"{category}-abs": breakdown(_of(abstaining, f"{category}-abs")) for category in _ABSTAINING
         },
         "combined_abstention_by_category": {
-            category: breakdown(_of(category, scored)) for category in _ABSTAINING
+            category: breakdown(_of(scored, category, f"{category}-abs")) for category in _ABSTAINING
         },
         "abstention_overall": breakdown(abstaining),
         "tokens": _token_figures(_known(question.usage for question in scored)),
@@ -152,8 +155,8 @@ def _token_figures(usages: Sequence[Usage]) -> Figures:
     return figures
 
 
-def _of(category: str, questions: Sequence[ScoredQuestion]) -> list[ScoredQuestion]:
-    return [question for question in questions if question.category == category]
+def _of(questions: Sequence[ScoredQuestion], *categories: str) -> list[ScoredQuestion]:
+    return [question for question in questions if question.category in categories]
 
 
 def _scores(questions: Sequence[ScoredQuestion]) -> list[int]:

@@ -7,7 +7,7 @@ provider answers, becomes one EndpointError whose outcome says whose fault it wa
 import re
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -38,6 +38,8 @@ Message = Mapping[str, JsonValue]
 
 MAX_REPLY_BYTES = 64 * 1024 * 1024
 MAX_MALFORMED_REPLIES = 3
+LONG_SECONDS = 10.0  # of failing and waiting, after which the user is told
+REMARK_SECONDS = 60.0  # between two such remarks
 _NO_KEY = "none"  # local servers take any key, and the openai package refuses to send none
 _SHOWN_CHARACTERS = 300
 _UNPRINTABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
@@ -73,6 +75,7 @@ class Endpoint:
         config: address, model, sampling, time limits.
         error: the class of error to raise, so that an error says which stage it belongs to.
         cancel: when set, nothing is sent or waited for any more, and the error's outcome is `cancelled`.
+        remark: told, at most once a minute, that a call goes on being repeated, and why.
 
     Raises:
         The error class, where the model's provider needs a key and there is none.
@@ -84,12 +87,15 @@ class Endpoint:
         *,
         error: type[EndpointError] = EndpointError,
         cancel: threading.Event | None = None,
+        remark: Callable[[str], None] = lambda _: None,
     ) -> None:
         import openai  # takes a second to import
 
         self.config = config
         self._error = error
         self._cancel = cancel or threading.Event()
+        self._remark = remark
+        self._silent_until = 0.0
         self._key = config.key()
         if self._key is None and config.base_url is None:
             raise error(
@@ -125,6 +131,7 @@ class Endpoint:
             stop=tenacity.stop_before_delay(self.config.retry_seconds),
             wait=PatientWait(self.config.backoff_seconds),
             retry=tenacity.retry_if_exception(lambda error: isinstance(error, Fault) and error.retry),
+            before_sleep=lambda state: self._tell(state, tally),
             reraise=True,
         )
         try:
@@ -133,6 +140,18 @@ class Endpoint:
             raise self._error(
                 self._described(fault, tally), outcome=fault.outcome, status=fault.status
             ) from fault
+
+    def _tell(self, state: tenacity.RetryCallState, tally: _Tally) -> None:
+        """Say that an answer is still waited for, once that takes long."""
+        fault = state.outcome.exception() if state.outcome else None
+        waited = state.upcoming_sleep + (state.seconds_since_start or 0.0)
+        now = time.monotonic()
+        if not isinstance(fault, Fault) or waited < LONG_SECONDS or now < self._silent_until:
+            return
+        self._silent_until = now + REMARK_SECONDS
+        self._remark(
+            f"{self._described(fault, tally)}; tried again for up to {self.config.retry_seconds:.0f} s"
+        )
 
     def _pause(self, seconds: float, tally: _Tally) -> None:
         began = time.monotonic()

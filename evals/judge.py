@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -37,6 +38,7 @@ class Judge:
         replies: `strict` takes exactly one JSON object and asks again for anything else; `lenient` reads
             replies as the public harness does and asks once.
         cancel: when set, running calls end with the outcome `cancelled` before their next request.
+        remark: told when a call goes on being repeated, and why.
 
     Raises:
         JudgeError: the model's provider needs a key and there is none.
@@ -48,8 +50,11 @@ class Judge:
         *,
         replies: Literal["strict", "lenient"] = "strict",
         cancel: threading.Event | None = None,
+        remark: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._endpoint = Endpoint(endpoint.sampled(JUDGE_SAMPLING), error=JudgeError, cancel=cancel)
+        self._endpoint = Endpoint(
+            endpoint.sampled(JUDGE_SAMPLING), error=JudgeError, cancel=cancel, remark=remark
+        )
         self._read = strict_verdict if replies == "strict" else lenient_verdict
         self._asks = MAX_ASKS if replies == "strict" else 1
 

@@ -57,6 +57,7 @@ class Reader:
         counter: how the context's tokens are counted; an estimate where none is given.
         prompts: the texts around context and question; our own where none are given.
         cancel: when set, running calls end with the outcome `cancelled` before their next request.
+        remark: told when a call goes on being repeated, and why.
 
     Raises:
         ReaderError: the model's provider needs a key and there is none.
@@ -70,8 +71,11 @@ class Reader:
         counter: TokenCounter | None = None,
         prompts: ReaderPrompts | None = None,
         cancel: threading.Event | None = None,
+        remark: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._endpoint = Endpoint(endpoint.sampled(READER_SAMPLING), error=ReaderError, cancel=cancel)
+        self._endpoint = Endpoint(
+            endpoint.sampled(READER_SAMPLING), error=ReaderError, cancel=cancel, remark=remark
+        )
         self._policy = policy or ReaderPolicy()
         self._counter = counter or EstimatedTokens()
         self._prompts = prompts or ReaderPrompts(instructions.reader_system, instructions.reader_frame())

@@ -92,7 +92,7 @@ class Processes:
                 answer = self._receive(ready)
                 task = held.pop(0)
                 if isinstance(answer, Exception):
-                    failed.append((task.line.number, answer))
+                    failed.append((task.offset, answer))
                     continue
                 if not failed:
                     self._hand_out(ready, held, todo)
@@ -144,4 +144,4 @@ def _answer(worker: LineWorker, task: Task, store: str) -> Result | Exception:
     except OSError as error:
         return explained(error, f"cannot write to the store {store}")
     except Exception:  # a defect of ours must reach the user whole, from whatever process it happens in
-        return RuntimeError(f"line {task.line.number}: {traceback.format_exc()}")
+        return RuntimeError(f"byte {task.offset}: {traceback.format_exc()}")

@@ -50,10 +50,11 @@ def write_new(name: str, data: bytes, folder: int | None = None) -> None:
     """Create file `name` (relative to descriptor `folder`) with `data`; it must not exist."""
     fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE, dir_fd=folder)
     try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
-        os.fchmod(fd, FILE_MODE)
+        written = os.write(fd, data)
+        while written < len(data):
+            written += os.write(fd, memoryview(data)[written:])
+        if os.fstat(fd).st_mode & 0o7777 != FILE_MODE:  # an unusual umask; asking is quicker than setting
+            os.fchmod(fd, FILE_MODE)
         os.utime(fd, ns=FIXED_TIMES)
     finally:
         os.close(fd)

@@ -3,9 +3,9 @@
 import os
 import stat
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -14,9 +14,10 @@ from .crew import Alone, Crew, Processes
 from .errors import DataError
 from .files import reporting
 from .incoming import sweep
-from .line_worker import Import, LineWorker, Survey, Surveyed
-from .lines import find_lines
+from .line_worker import Import, LineWorker, Scan, Scanned, Survey, Surveyed
+from .lines import MAX_LINE, Line, check_length, pieces
 from .model import Convention
+from .peek import Peek
 from .receipts import Imported, Receipt, Receipts, Signature, boot_id
 from .screenshots import folder_time
 from .store import Store
@@ -81,7 +82,7 @@ class _Run:
             crew: Crew | None = None
             if not receipt.lines:
                 crew = self._crew(stack, signature)
-                self._survey(crew, receipt)
+                self._survey(crew, receipt, signature.size)
             wanted = self._wanted(receipt, only)
             missing = [i for i in wanted if i not in receipt.imported]
             if missing:
@@ -125,13 +126,18 @@ class _Run:
             return Alone(stack.enter_context(closing(LineWorker(self._path, writer))))
         return stack.enter_context(Processes(self._path, self._store.root, self._root, self._processes))
 
-    def _survey(self, crew: Crew, receipt: Receipt) -> None:
+    def _survey(self, crew: Crew, receipt: Receipt, size: int) -> None:
         """Learn who is on which line, and what holds for recordings that do not tell their convention."""
         found: list[Surveyed] = []
-        with self._path.open("rb") as file:
-            for _, answer in crew.do(Survey(line) for line in find_lines(self._path, file)):
-                assert isinstance(answer, Surveyed)
-                found.append(answer)
+        unclear: list[Line] = []
+        for line, seen in self._lines(crew, size):
+            if seen:
+                found.append(Surveyed(line, seen.id, seen.convention))
+            else:
+                unclear.append(line)
+        for _, answer in crew.do(Survey(line) for line in unclear):
+            assert isinstance(answer, Surveyed)
+            found.append(answer)
         if not found:
             raise DataError(f"{self._path} holds no trajectory")
         for one in sorted(found, key=lambda one: one.line.number):
@@ -142,6 +148,29 @@ class _Run:
                     f"on line {earlier.number}; every trajectory needs an id of its own"
                 )
         receipt.shared = shared_convention(one.convention for one in found)
+
+    def _lines(self, crew: Crew, size: int) -> Iterator[tuple[Line, Peek | None]]:
+        """The lines of the file, in order, each with what a glance at it tells."""
+        scanned: list[Scanned] = []
+        endless = False
+
+        def scans() -> Iterator[Scan]:
+            for start, end in pieces(size):
+                if endless:  # gigabytes without a line feed are not read for nothing
+                    return
+                yield Scan(start, end)
+
+        for _, answer in crew.do(scans()):
+            assert isinstance(answer, Scanned)
+            scanned.append(answer)
+            endless = endless or any(line.length > MAX_LINE for line, _ in answer.lines)
+        number = 1
+        for piece in sorted(scanned, key=lambda piece: piece.start):
+            for relative, seen in piece.lines:
+                line = replace(relative, number=number + relative.number)
+                check_length(self._path, line)
+                yield line, seen
+            number += piece.feeds
 
     def _wanted(self, receipt: Receipt, only: Collection[str] | None) -> list[str]:
         if only is None:
@@ -154,13 +183,13 @@ class _Run:
         return [trajectory_id for trajectory_id in receipt.lines if trajectory_id in chosen]
 
     def _import(self, crew: Crew, receipt: Receipt, missing: list[str], total: int) -> None:
-        names = {receipt.lines[i].number: i for i in missing}
+        names = {receipt.lines[i].offset: i for i in missing}
         shared = receipt.shared or Convention.UNKNOWN
         done, saved = total - len(missing), time.monotonic()
         try:
             for task, answer in crew.do(Import(receipt.lines[i], shared) for i in missing):
                 assert isinstance(answer, Added)
-                receipt.imported[names[task.line.number]] = _imported(answer)
+                receipt.imported[names[task.offset]] = _imported(answer)
                 done += 1
                 self._progress(done, total)
                 if time.monotonic() - saved > _SAVE_EVERY:

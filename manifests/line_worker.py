@@ -6,9 +6,9 @@ from pathlib import Path
 
 from .convention import own_convention
 from .errors import DataError
-from .lines import Line
+from .lines import Line, Piece, read_at
 from .model import Convention
-from .peek import peek
+from .peek import Peek, peek
 from .records import read_record
 from .writer import Added, Writer
 
@@ -23,10 +23,38 @@ class Surveyed:
 
 
 @dataclass(frozen=True, slots=True)
+class Scanned:
+    """The lines that begin in a piece of the file, in order, and what a glance tells of each.
+
+    Their numbers are those in the piece, which has `feeds` line feeds.
+    """
+
+    start: int
+    feeds: int
+    lines: list[tuple[Line, Peek | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Glance at the lines that begin in the bytes [start, end)."""
+
+    start: int
+    end: int
+
+    @property
+    def offset(self) -> int:
+        return self.start
+
+
+@dataclass(frozen=True, slots=True)
 class Survey:
     """Look who is on the line."""
 
     line: Line
+
+    @property
+    def offset(self) -> int:
+        return self.line.offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +64,13 @@ class Import:
     line: Line
     shared: Convention
 
+    @property
+    def offset(self) -> int:
+        return self.line.offset
 
-Task = Survey | Import
-Result = Surveyed | Added
+
+Task = Scan | Survey | Import
+Result = Scanned | Surveyed | Added
 
 
 class LineWorker:
@@ -54,10 +86,12 @@ class LineWorker:
 
     def do(self, task: Task) -> Result:
         """Do one task. Raises DataError for bad data, StoreError or OSError where writing fails."""
+        if isinstance(task, Scan):
+            piece = Piece(self._fd, task.start, task.end)
+            lines = [(line, peek(content)) for line, content in piece]
+            return Scanned(task.start, piece.feeds, lines)
         where = f"{self._path}:{task.line.number}"
         line = self._read(task.line, where)
-        if isinstance(task, Survey) and (seen := peek(line)):
-            return Surveyed(task.line, seen.id, seen.convention)
         trajectory, replaced = read_record(line, where)
         own = own_convention(trajectory)
         if isinstance(task, Survey):
@@ -68,13 +102,7 @@ class LineWorker:
         return added
 
     def _read(self, line: Line, where: str) -> bytes:
-        parts = []
-        left, offset = line.length, line.offset
-        while left:
-            part = os.pread(self._fd, left, offset)
-            if not part:
-                raise DataError(f"{where}: the file became shorter while it was read; import it again")
-            parts.append(part)
-            left -= len(part)
-            offset += len(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        content = read_at(self._fd, line.offset, line.length)
+        if len(content) < line.length:
+            raise DataError(f"{where}: the file became shorter while it was read; import it again")
+        return content

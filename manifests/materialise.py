@@ -8,12 +8,11 @@ from pathlib import Path
 
 import orjson
 
-from .entry import entry_record, folder_size
+from .entry import entry_record
 from .files import make_folder, seal_folder, write_new
 from .images import Image
 from .linking import Linker
 from .model import Convention, State, Trajectory
-from .new_lines import new_lines
 from .slugs import slug_of
 from .state_files import about_file, annotated_actions, state_file
 from .summaries import concise_piece, full_piece
@@ -87,7 +86,6 @@ def texts(kept: Canonical) -> Iterator[tuple[str, str, bytes]]:
     actions = annotated_actions(trajectory, kept.convention)
     yield "", "trajectory.json", kept.record
     yield "", "about.txt", about_file(trajectory, kept.convention)
-    yield "", "new_lines", new_lines([state.text for state in trajectory.states])
     for state in trajectory.states:
         yield "states", f"{state.index:04d}.txt", state_file(state, actions[state.index])
     yield "parts", "states.tsv", state_rows(slug, trajectory, actions)
@@ -99,12 +97,19 @@ def write_folder(folder: Path, kept: Canonical, images: Path) -> None:
     """Write the folder of a trajectory; `images` is where the store keeps its pictures."""
     top = make_folder(os.fspath(folder))
     folders = {"": top, **{name: make_folder(name, top) for name in ("states", "screenshots", "parts")}}
+    size = 0
     for place, name, content in texts(kept):
         write_new(name, content, folders[place])
+        size += len(content)
     linker = Linker()
+    lengths: dict[str, int] = {}  # of pictures: a trajectory shows the same one many times
     for picture in pictures(kept.images):
-        linker.link(f"{images}/{picture.source}", f"{folder}/screenshots/{picture.name}")
-    record = entry_record(kept.trajectory, kept.digest, kept.convention, kept.images, folder_size(folder))
+        source = f"{images}/{picture.source}"
+        linker.link(source, f"{folder}/screenshots/{picture.name}")
+        if picture.source not in lengths:
+            lengths[picture.source] = os.stat(source).st_size  # noqa: PTH116 - hot loop
+        size += lengths[picture.source]
+    record = entry_record(kept.trajectory, kept.digest, kept.convention, kept.images, size)
     write_new("entry.json", record, folders["parts"])
     for fd in reversed(folders.values()):
         seal_folder(fd)

@@ -4,8 +4,6 @@ import re
 from itertools import islice
 from operator import itemgetter
 
-STATE_MARK = "\x1e"  # cannot occur in sanitised text
-
 # A line break, the indent after it, and the element id of the node, such as [12] or [a324].
 _BREAK = re.compile(r"\n[ \t]*+(?:\[[A-Za-z]{0,3}+[0-9]++\][ \t]*+)?")
 _BLANK = frozenset(" \t")
@@ -13,18 +11,17 @@ _BLOCK = 512  # characters
 _last_character = itemgetter(-1)
 
 
-def new_lines(observations: list[str]) -> bytes:
-    """For each observation the line "\\x1e<index>", then its lines not shown before, without ids and indents.
+def new_lines(observations: list[str]) -> list[str]:
+    """For each observation its lines not shown before, without ids and indents.
 
     Menus that come back on every page thus appear once, though their element ids change.
     """
-    # This is a third of an import's work, for a haystack has seven million lines. So what a state repeats of
-    # the one before is skipped unsplit, and one growing dict, which keeps the order of first sight, does the
-    # comparing inside the interpreter's C code.
+    # A haystack has seven million lines. So what a state repeats of the one before is skipped unsplit, and a
+    # growing dict, which keeps the order of first sight, does the comparing inside the interpreter's C code.
     seen: dict[str, None] = {"": None}
     out: list[str] = []
     previous = ""
-    for index, text in enumerate(observations):
+    for text in observations:
         before = len(seen)
         for part in _changed_parts(text, previous):
             seen.update(dict.fromkeys(_BREAK.split(part)))
@@ -32,12 +29,9 @@ def new_lines(observations: list[str]) -> bytes:
         fresh.reverse()
         if not _BLANK.isdisjoint(map(_last_character, fresh)):
             fresh = _without_trailing(fresh, seen)
-        out.append(f"{STATE_MARK}{index}\n")
-        if fresh:
-            out.append("\n".join(fresh))
-            out.append("\n")
+        out.append("\n".join(fresh))
         previous = text
-    return "".join(out).encode()
+    return out
 
 
 def _changed_parts(text: str, previous: str) -> tuple[str, str]:

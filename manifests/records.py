@@ -6,10 +6,9 @@ from typing import Any
 import orjson
 
 from .errors import DataError
+from .lines import BOM
 from .model import State, Trajectory
-from .sanitise import REPLACEMENT, Cleaner
-
-_BOM = b"\xef\xbb\xbf"
+from .sanitise import REPLACEMENT, Cleaner, is_clean
 
 
 def read_record(line: bytes, where: str) -> tuple[Trajectory, int]:
@@ -25,7 +24,7 @@ def read_record(line: bytes, where: str) -> tuple[Trajectory, int]:
 
 
 def _decode(line: bytes, where: str) -> tuple[dict[str, Any], int]:
-    line = line.removeprefix(_BOM)
+    line = line.removeprefix(BOM)
     lost = 0
     try:
         raw = orjson.loads(line)
@@ -134,7 +133,8 @@ class _Record:
         for name in names:
             value = raw.get(name)
             if value is not None:
-                return self._as_text(value, name, where)
+                # Nearly every text is clean, and a haystack has a hundred thousand of them.
+                return value if type(value) is str and is_clean(value) else self._as_text(value, name, where)
         return ""
 
     def _as_text(self, value: Any, name: str, where: str) -> str:

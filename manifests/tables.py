@@ -9,6 +9,8 @@ FIELD = 300  # characters of a field
 
 def one_line(text: str, limit: int = FIELD) -> str:
     """`text` on one line without tabs, cut to `limit` characters (an ellipsis marks the cut)."""
+    if len(text) <= limit and text.isprintable() and "  " not in text:
+        return text.strip(" ")  # most texts; nothing else in it is a blank
     line = " ".join(text[: 2 * limit].split())
     if len(line) > limit or (len(text) > 2 * limit and text[2 * limit :].strip()):
         return line[: limit - 1] + "…"

@@ -15,13 +15,12 @@ from pathlib import Path
 
 from .entry import Entry
 from .files import FOLDER_MODE, write_new
-from .new_lines import STATE_MARK
-from .state_files import parse_state_file
+from .new_lines import new_lines
+from .state_files import StateFile, parse_state_file
 
 TERMS_FOLDER = "terms"  # of the store
 STATE_FIELDS = ("url", "title", "action", "thought", "observation")
 
-_HEAD = 1 << 14  # bytes of a state file in which its header and title mostly end
 _TITLE = re.compile(r"\s*(?:\[\w+\] )?RootWebArea '(.*?)'(?:,|$)")
 
 
@@ -75,34 +74,22 @@ def _make(entry: Entry, tokeniser: Tokeniser) -> TermList:
     def terms(text: str) -> str:
         return " ".join(sorted(tokeniser.terms(text)))
 
-    new = _new_lines(entry)
+    read = [_state(entry.state_path(index)) for index in range(entry.states)]
     states, thought = [], ""
-    for index in range(entry.states):
-        state = parse_state_file(_head(entry.state_path(index)))
+    for state, new in zip(read, new_lines([state.observation for state in read]), strict=True):
         title = _TITLE.match(state.observation)
         fresh = "" if state.thought == thought else state.thought
         thought = state.thought or thought
-        fields = (state.url, title[1] if title else "", state.action, fresh, new[index])
+        fields = (state.url, title[1] if title else "", state.action, fresh, new)
         states.append([terms(field) for field in fields])
     return TermList(terms(f"{entry.goal}\n{entry.start_url}"), states)
 
 
-def _head(path: Path) -> str:
-    """The header of a state file and the beginning of its observation."""
-    with path.open("rb") as file:
-        raw = file.read(_HEAD)
-        if b"\n\n" not in raw:
-            raw += file.read()
-    return raw.decode("utf-8", "replace")
-
-
-def _new_lines(entry: Entry) -> list[str]:
-    """For each state the lines it was the first to show."""
-    text = (entry.path / "new_lines").read_text("utf-8", "replace")
-    found = [part.partition("\n")[2] for part in text.split(STATE_MARK)[1:]]
-    if len(found) != entry.states:
-        raise ValueError(f"{entry.path}/new_lines tells of {len(found)} states, not {entry.states}")
-    return found
+def _state(path: Path) -> StateFile:
+    try:
+        return parse_state_file(path.read_bytes().decode("utf-8", "replace"))
+    except KeyError:
+        raise ValueError(f"{path} is damaged; mend: runbook store verify --repair") from None
 
 
 def _read(path: Path, entry: Entry, tokeniser: Tokeniser) -> TermList | None:

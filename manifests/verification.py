@@ -16,6 +16,9 @@ from .store import Store
 from .views import Views
 from .writer import discard
 
+# What earlier versions wrote and nobody reads any more.
+_OLDER = frozenset({"new_lines"})
+
 
 @dataclass(frozen=True, slots=True)
 class Damage:
@@ -87,7 +90,7 @@ class _Verification:
             yield Damage(path / "trajectory.json", "does not match its digest", slug)
             return
         expected = self._expected(kept, entry)
-        present = _files(path)
+        present = _files(path) - _OLDER
         for name in sorted(expected.keys() | present):
             if name not in present:
                 yield Damage(path / name, "is missing", slug)

@@ -12,6 +12,7 @@ from .orientation import orientation
 from .summaries import CONCISE_TITLE, FULL_TITLE
 from .tables import STATES_HEADER, TRAJECTORIES_HEADER, trajectory_row
 
+_EITHER = (False, True)
 _FOLDER_BYTES = 4096  # what a folder takes on disk, about
 
 
@@ -23,16 +24,31 @@ class Built:
     tree: int
 
 
-def build_view(folder: Path, entries: Sequence[Entry], *, summaries: bool) -> Built:
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Which files a view has beside its trajectories and their table, which every reader needs."""
+
+    summaries: bool = False
+    manifests: bool = True
+
+    @property
+    def suffix(self) -> str:
+        """What tells the folders of the kinds apart."""
+        return "-summaries" * self.summaries + "-bare" * (not self.manifests)
+
+
+SUFFIXES = frozenset(Kind(summaries, manifests).suffix for summaries in _EITHER for manifests in _EITHER)
+
+
+def build_view(folder: Path, entries: Sequence[Entry], kind: Kind) -> Built:
     """Make the view of `entries`, in order of slug, in the new folder `folder`."""
     top = make_folder(os.fspath(folder))
     tree = _link_trajectories(folder, top, entries)
-    files = {
-        "MANIFEST.md": orientation(entries),
-        "trajectories.tsv": _trajectories_table(entries),
-        "states.tsv": _joined(STATES_HEADER.encode(), entries, "states.tsv"),
-    }
-    if summaries:
+    files = {"trajectories.tsv": _trajectories_table(entries)}
+    if kind.manifests:
+        files["MANIFEST.md"] = orientation(entries)
+        files["states.tsv"] = _joined(STATES_HEADER.encode(), entries, "states.tsv")
+    if kind.summaries:
         files["SUMMARY_CONCISE.md"] = _joined(CONCISE_TITLE, entries, "summary_concise.md")
         files["SUMMARY_FULL.md"] = _joined(FULL_TITLE, entries, "summary_full.md")
     for name, data in files.items():

@@ -21,7 +21,7 @@ from .errors import StoreError
 from .files import FILE_MODE, FOLDER_MODE, remove_tree, reporting, try_lock
 from .incoming import Incoming, sweep
 from .store import Store
-from .view_building import build_view
+from .view_building import SUFFIXES, Kind, build_view
 
 CAP_BYTES: Final = 10 * 10**9
 _FORMAT = 1  # of a view's files; a view of another format is built anew
@@ -62,19 +62,21 @@ class Views:
         self.cap_bytes = cap_bytes
         self._store = store
 
-    def acquire(self, slugs: Iterable[str], *, summaries: bool = False) -> View:
+    def acquire(self, slugs: Iterable[str], *, summaries: bool = False, manifests: bool = True) -> View:
         """The view of these trajectories, built where it is not there yet; close it to let it be removed.
 
-        With `summaries` the view has the two summaries as well, and a folder of its own.
+        With `summaries` it has the two summaries as well; without `manifests` neither MANIFEST.md nor
+        states.tsv. Each of these kinds has a folder of its own.
         Raises StoreError for an unknown slug, and where the view cannot be written.
         """
         entries = {slug: self._store.get(slug) for slug in sorted(set(slugs))}
         if not entries:
             raise StoreError("a view needs at least one trajectory")
         digest = view_digest(entries.values())
-        name = f"{digest}-summaries" if summaries else digest
+        kind = Kind(summaries=summaries, manifests=manifests)
+        name = f"{digest}{kind.suffix}"
         with reporting(f"cannot make a view in {self.root}"):
-            lock, built = self._pinned(name, list(entries.values()), summaries=summaries)
+            lock, built = self._pinned(name, list(entries.values()), kind)
         view = View(self.root / name, digest, entries, lock)
         if built:
             self.trim()
@@ -132,7 +134,7 @@ class Views:
         finally:
             os.close(lock)
 
-    def _pinned(self, name: str, entries: list[Entry], *, summaries: bool) -> tuple[int | None, bool]:
+    def _pinned(self, name: str, entries: list[Entry], kind: Kind) -> tuple[int | None, bool]:
         """A shared lock on the view, and whether it had to be built."""
         built = False
         while True:
@@ -152,18 +154,18 @@ class Views:
             fcntl.flock(lock, fcntl.LOCK_EX)
             try:
                 if self._still(lock, name) and not self._complete(name, entries):
-                    self._build(name, entries, lock, summaries=summaries)
+                    self._build(name, entries, lock, kind)
                     built = True
             finally:
                 os.close(lock)
 
-    def _build(self, name: str, entries: list[Entry], lock: int, *, summaries: bool) -> None:
+    def _build(self, name: str, entries: list[Entry], lock: int, kind: Kind) -> None:
         sweep(self.incoming)
         with Incoming(self.incoming) as incoming:
             if (self.root / name).exists():
                 (self.root / name).rename(incoming.new_path())
             temporary = incoming.new_path()
-            built = build_view(temporary, entries, summaries=summaries)
+            built = build_view(temporary, entries, kind)
             record = orjson.dumps({"format": _FORMAT, "sizes": built.sizes, "tree": built.tree})
             os.ftruncate(lock, 0)
             os.pwrite(lock, record, 0)
@@ -222,8 +224,8 @@ def _replaced(view: Path, entry: Entry) -> bool:
 
 
 def _is_name(name: str) -> bool:
-    digest, _, kind = name.partition("-")
-    return len(digest) == 64 and not digest.strip("0123456789abcdef") and kind in ("", "summaries")
+    digest, suffix = name[:64], name[64:]
+    return len(digest) == 64 and not digest.strip("0123456789abcdef") and suffix in SUFFIXES
 
 
 def _read_record(path: Path) -> dict[str, object]:

@@ -32,14 +32,15 @@ class Found:
     """A candidate with what is told about it."""
 
     def __init__(self, candidate: Candidate, ranking: Ranking, written: dict[str, str], row: Row) -> None:
+        shown = candidate.shown()
         self.record: dict[str, object] = {
             "trajectory_id": row.id,
             "slug": candidate.slug,
             "state": candidate.index,
             "score": round(candidate.score, 3),
             "why": reasons(candidate.ranked, ranking, written),
-            "line": candidate.excerpt.line,
-            "excerpt": clip(candidate.excerpt.text, _EXCERPT),
+            "line": shown.line,
+            "excerpt": clip(shown.text, _EXCERPT),
             "command": f"memory state {candidate.slug} {candidate.index}",
         }
 

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from math import fsum
 
 from .page import around, clip
-from .tokens import pieces
+from .tokens import pieces, spelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def as_written(text: str, terms: Iterable[str]) -> dict[str, str]:
     written = {}
     for term in terms:
         for start, end, _ in _hits(text, lower, term, 1):
-            chunk = text[start:end].strip("._-/:@,")
-            written[term] = chunk if pieces(chunk)[:1] == (term,) else term
+            written[term] = spelled(text[start:end].strip("._-/:@,"), term)
     return written
 
 

@@ -10,6 +10,7 @@ from .page import clip, quote
 COLUMNS = ("slug", "id", "states", "outcome", "action_convention", "start_url", "goal")
 STATE_BYTES = 64 << 20  # of one state file; what a page can show is far less
 LEAST_PREFIX = 4
+LEAST_PART = 6  # characters from within an id, such as those of a session
 ID_LETTERS = 3  # at most, before the digits of an element id
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 EXTENSIONS = ("png", "jpg", "webp", "gif")  # of screenshots
@@ -45,7 +46,7 @@ class Workspace:
         return self._rows
 
     def find(self, name: str) -> str:
-        """The slug of the trajectory that a slug, an original id or a unique prefix of either names.
+        """The slug of the trajectory that a slug, an original id or a unique part of either names.
 
         Raises:
             HelperError: nothing or several are named so; the text holds the nearest.
@@ -73,6 +74,9 @@ class Workspace:
             lambda row: (
                 len(name) >= LEAST_PREFIX
                 and (row.slug.casefold().startswith(folded) or row.id.casefold().startswith(folded))
+            ),
+            lambda row: (
+                len(name) >= LEAST_PART and (folded in row.slug.casefold() or folded in row.id.casefold())
             ),
         )
         for way in ways:

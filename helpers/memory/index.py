@@ -89,6 +89,7 @@ class Index:
     def __init__(self, path: str) -> None:
         self._base = _open(path)
         self._postings: dict[str, list[int]] = {}
+        self._common: dict[str, int] | None = None
         rows = self._read(path)
         self.layout = Layout(
             [row[0] for row in rows],
@@ -118,10 +119,10 @@ class Index:
 
     def frequency(self, term: str) -> int:
         """How many postings the term has."""
-        known = self._base.execute("SELECT rows FROM common WHERE term = ?", (term,)).fetchone()
-        if known is None:
-            known = self._base.execute(_COUNT, (_quoted(term),)).fetchone()
-        return int(known[0])
+        if self._common is None:
+            self._common = dict(self._base.execute("SELECT term, rows FROM common"))
+        known = self._common.get(term)
+        return int(self._base.execute(_COUNT, (_quoted(term),)).fetchone()[0]) if known is None else known
 
     def lengths(self, field: int) -> bytes:
         """How many distinct terms each state has in a field, as levels (LEVELS_PER_DOUBLING)."""

@@ -39,6 +39,7 @@ SATURATION = 2.0
 # Where a state has a term, as bits: bit f for its own field f, and these for the step that led to it.
 _LED = {ACTION: 1 << 6, THOUGHT: 1 << 7}
 _OWN = sum(1 << field for field in OWN)
+_OBSERVED = 1 << OBSERVATION  # by far the most frequent
 
 
 class Ranked:
@@ -106,6 +107,27 @@ class Ranking:
         """Whether the trajectory's goal has the term."""
         return trajectory in self._goals.get(term, ())
 
+    def stands(self, term: str) -> bool:
+        """Whether any state or goal has the term."""
+        return bool(self.found.get(term) or self._goals.get(term))
+
+    def together(self, terms: list[str]) -> bool:
+        """Whether one state with its goal has all of these terms, as far as they were looked at."""
+        looked = [term for term in terms if term not in self.skipped]
+        if not looked:
+            return True
+        goals = set.intersection(*(self._goals.get(term, set()) for term in looked))
+        if goals:
+            return True
+        rarest = min(looked, key=lambda term: (self.found.get(term, 0), term))
+        states = set(self._masks.get(rarest, ()))
+        for trajectory in self._goals.get(rarest, ()):
+            states.update(self.layout.span(trajectory))
+        return any(all(self._has(term, state) for term in looked) for state in states)
+
+    def _has(self, term: str, state: int) -> bool:
+        return state in self._masks.get(term, ()) or self.in_goal(term, self.layout.owner[state])
+
     def _within(self, index: Searchable, most: int | None) -> list[str]:
         """The terms to look at; notes the others."""
         if most is None:
@@ -137,9 +159,11 @@ class Ranking:
             local = _rarity(len(layout.span(trajectory)), count)
             said = weight * (LOCAL_RARITY * local + (1 - LOCAL_RARITY) * rarity)
             factors[trajectory] = said * (EXPLAINED if trajectory in goals else 1.0)
-        scores, owner, worth = self.scores, layout.owner, self._worth.of
+        scores, owner = self.scores, layout.owner
+        worth, observed = self._worth.of, self._worth.observed
         for state, mask in masks.items():
-            scores[state] = scores.get(state, 0.0) + worth(mask, state) * factors[owner[state]]
+            value = observed[state] if mask == _OBSERVED else worth(mask, state)
+            scores[state] = scores.get(state, 0.0) + value * factors[owner[state]]
         return weight * rarity
 
     def _share(self, weight: float, goals: set[int], counts: Counter[int]) -> None:
@@ -169,6 +193,9 @@ class _Worth:
             for field, levels in zip((OBSERVATION, THOUGHT, ACTION), self._levels)
         }
         self._known: dict[int, float] = {}
+        by_level = [OWN[OBSERVATION] * discount for discount in self._discounts[OBSERVATION]]
+        # By state: the same as `of` for a term that stands in the observation alone.
+        self.observed = list(map(by_level.__getitem__, self._levels[0]))
 
     def of(self, mask: int, state: int) -> float:
         """The best field in full, each further one AGAIN as much as the one before."""

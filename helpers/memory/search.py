@@ -88,7 +88,6 @@ def similar(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     from .haystack import plain
     from .state import one_state
 
-    workspace.rows()  # says what is wrong when there is no haystack
     slug, where = one_state(arguments, workspace)
     number = workspace.index(slug, where)
     text = read_text(workspace.state_path(slug, number), LOOKED_AT)
@@ -151,7 +150,8 @@ def _write(found: list[Candidate], ranking: Ranking, written: dict[str, str], pa
     for place, one in enumerate(found, 1):
         if not page.line(f"{place} {one}  {reasons(one.ranked, ranking, written)}", 300):
             break
-        page.line(f"   line {one.excerpt.line}: {one.excerpt.text}", 450)
+        shown = one.shown()
+        page.line(f"   line {shown.line}: {shown.text}", 450)
 
 
 def _chosen(ranking: Ranking, text: str, workspace: Workspace, arguments: Arguments) -> list[Candidate]:

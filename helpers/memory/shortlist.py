@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .excerpts import excerpt
+from .excerpts import Excerpt, excerpt
+from .folding import own_text
 from .haystack import Workspace, read_text
 
 TYPE_CHECKING = False
@@ -16,6 +17,7 @@ NEARNESS = 0.2  # of the best score, for a state that shows all the telling term
 # Shares of the best score that a state loses when one like it was chosen before.
 NEIGHBOUR = 0.04  # the state before or after it
 DOUBLE = 0.1  # a state of another trajectory that shows the same
+_SLACK = 1e-6
 _SAME = 0.8  # of the words of both: what counts as showing the same
 
 
@@ -31,13 +33,19 @@ class Candidate:
             self.text = read_text(workspace.state_path(self.slug, self.index), _STATE_BYTES)
         except OSError:
             self.text = ""
-        telling = ranking.telling(self.trajectory)
-        self.excerpt = excerpt(self.text, telling)
-        self.score = ranked.score + nearness * self.excerpt.weight / (sum(telling.values()) or 1.0)
+        self._telling = ranking.telling(self.trajectory)
+        self._workspace = workspace
+        self.excerpt = excerpt(self.text, self._telling)
+        self.score = ranked.score + nearness * self.excerpt.weight / (sum(self._telling.values()) or 1.0)
         self._words: frozenset[str] | None = None
 
     def __str__(self) -> str:
         return f"{self.slug}:{self.index}"
+
+    def shown(self) -> Excerpt:
+        """The excerpt without lines that the state before shows too, where it then tells as much."""
+        own = excerpt(own_text(self._workspace, self.slug, self.index, self.text), self._telling)
+        return own if own.weight >= self.excerpt.weight - _SLACK else self.excerpt
 
     def words(self) -> frozenset[str]:
         """What its observation shows."""
@@ -61,22 +69,29 @@ def diverse(candidates: list[Candidate], most: int) -> list[Candidate]:
     """At most `most` of the candidates, best first, each less likely the more it is like one before it."""
     if not candidates:
         return []
+    best = max(candidates[0].score, 0.0)
     scores = [one.score for one in candidates]
-    best = max(scores[0], 0.0)
+    compared = [0] * len(candidates)  # with how many of the chosen ones
     left = list(range(len(candidates)))
     chosen: list[Candidate] = []
     while left and len(chosen) < most:
         place = max(left, key=lambda one: (scores[one], -one))
+        # Being compared only lowers a score, so it is enough to do it for whoever stands first.
+        if compared[place] < len(chosen):
+            for other in chosen[compared[place] :]:
+                scores[place] -= best * _likeness(other, candidates[place])
+            compared[place] = len(chosen)
+            continue
         left.remove(place)
         chosen.append(candidates[place])
-        for other in left:
-            scores[other] -= best * _likeness(candidates[place], candidates[other])
     return chosen
 
 
 def _likeness(chosen: Candidate, other: Candidate) -> float:
     if chosen.trajectory == other.trajectory:
         return NEIGHBOUR if abs(chosen.state - other.state) == 1 else 0.0
-    shared = len(chosen.words() & other.words())
-    together = len(chosen.words()) + len(other.words()) - shared
-    return DOUBLE if len(chosen.words()) > 3 and shared > _SAME * together else 0.0
+    one, two = chosen.words(), other.words()
+    if len(one) <= 3 or min(len(one), len(two)) <= _SAME * max(len(one), len(two)):
+        return 0.0
+    shared = len(one & two)
+    return DOUBLE if shared > _SAME * (len(one) + len(two) - shared) else 0.0

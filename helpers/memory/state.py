@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from .arguments import TEXT, Arguments, Verb, whole
+from .arguments import FLAG, TEXT, Arguments, Verb, whole
 from .failure import FOUND, NOTHING_FOUND, HelperError
+from .folding import common_lines, fold
 from .haystack import StateText, Workspace, compact, plain, read_state, screenshot
 from .page import LONG_LINE, Page, clip
 
 CONTEXT_LINES = 2
+TAIL_SHARE = 3  # of a page too small for the state, one part in three is for its end
+_MARK_BYTES = 200  # for the line that tells what was left out
 SPAN_WIDTH = 600
 
 
@@ -19,6 +22,7 @@ def state(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     if arguments.has("find"):
         return _find(arguments.text("find"), text, slug, index, page)
     start, column = _from(arguments.text("from", "1"), text)
+    common = frozenset() if arguments.has("all") else common_lines(workspace, slug, index)
     pictured = f"; screenshot: memory image {slug} {index}" if screenshot(workspace, slug, index) else ""
     page.line(f"# {slug} state {index} of 0-{workspace.states(slug) - 1}, {len(text.lines)} lines{pictured}")
     if column:
@@ -27,8 +31,9 @@ def state(arguments: Arguments, workspace: Workspace, page: Page) -> int:
             page.foot(f"… continue: memory state {slug} {index} --from {start + 1}:{column}")
             return FOUND
         start += 1
-    command = f"memory state {slug} {index}"
-    _lines(text.lines, start, command, page)
+    rows = [row for row in fold(text, common) if row[0] >= start]
+    command = f"memory state {slug} {index}" + (" --all" if arguments.has("all") else "")
+    _write(rows, command, page, tail=not arguments.has("from"))
     return FOUND
 
 
@@ -42,21 +47,33 @@ def one_state(arguments: Arguments, workspace: Workspace) -> tuple[str, str]:
     return workspace.find(name), where
 
 
-def _lines(lines: list[str], start: int, command: str, page: Page) -> None:
-    cut = 0
-    for place in range(start, len(lines)):
-        line = lines[place]
-        if len(line) > LONG_LINE:
-            mark = f" […+{len(line) - LONG_LINE} characters: --from {place + 1}:{LONG_LINE} or --find RE]"
-            shown = page.line(line[:LONG_LINE] + mark, 2 * LONG_LINE)
-            cut += 1
-        else:
-            shown = page.line(line)
-        if not shown:
-            page.foot(f"… {len(lines) - place} more lines: {command} --from {place + 1}, or --find RE")
-            return
-    if cut:
-        page.foot(f"({cut} long lines cut)")
+def _write(rows: list[tuple[int, str]], command: str, page: Page, *, tail: bool) -> None:
+    """Write numbered lines; with `tail`, where they are too many, the last ones and not the middle."""
+    shown = [_shortened(place, line) for place, line in rows]
+    sizes = [len(line.encode("utf-8", "replace")) + 1 for line in shown]
+    cut, end = len(rows), page.room // TAIL_SHARE
+    if tail and sum(sizes) > page.room:
+        while cut and sizes[cut - 1] <= end:
+            cut -= 1
+            end -= sizes[cut]
+    kept = sum(sizes[cut:]) + _MARK_BYTES if cut < len(rows) else 0
+    done = 0
+    while done < cut and page.room - sizes[done] >= kept and page.line(shown[done], 2 * LONG_LINE):
+        done += 1
+    if done < cut:
+        more = f"{command} --from {rows[done][0] + 1}"
+        if kept:
+            page.line(f"[… {cut - done} lines left out: {more}]")
+            for line in shown[cut:]:
+                page.line(line, 2 * LONG_LINE)
+        page.foot(f"… {cut - done} more lines: {more}, or --find RE")
+
+
+def _shortened(place: int, line: str) -> str:
+    if len(line) <= LONG_LINE:
+        return line
+    more = f"--from {place + 1}:{LONG_LINE} or --find RE"
+    return f"{line[:LONG_LINE]} […+{len(line) - LONG_LINE} characters: {more}]"
 
 
 def _from(text: str, state_text: StateText) -> tuple[int, int]:
@@ -101,13 +118,18 @@ def span(arguments: Arguments, workspace: Workspace, page: Page) -> int:
         text = read_state(workspace, slug, index)
         observation = text.lines[text.observation :]
         known = {plain(line) for line in observation}
-        new = [
-            (number, line)
-            for number, line in enumerate(observation, text.observation + 1)
-            if plain(line) not in before
-        ]
+        if done:
+            new = [
+                (number, line)
+                for number, line in enumerate(observation, text.observation + 1)
+                if plain(line) not in before
+            ]
+        else:
+            rows = fold(text, common_lines(workspace, slug, index))
+            new = [(place + 1, line) for place, line in rows if place >= text.observation]
         end = page.room - page.room // (len(indices) - done)
-        if not _one_of_span(f"{slug} {index}", text, new, end, page):
+        unchanged = len(observation) - len(new) if done else 0
+        if not _one_of_span(f"{slug} {index}", text, new, unchanged, end, page):
             page.foot(f"… page full; continue: memory span {slug} {clip(compact(indices[done:]), 200)}")
             return FOUND
         before = known
@@ -126,7 +148,9 @@ def _span_words(words: list[str], workspace: Workspace) -> tuple[str, list[tuple
     return slug, workspace.ranges(slug, "-".join(words[1:]))
 
 
-def _one_of_span(state: str, text: StateText, new: list[tuple[int, str]], end: int, page: Page) -> bool:
+def _one_of_span(
+    state: str, text: StateText, new: list[tuple[int, str]], unchanged: int, end: int, page: Page
+) -> bool:
     """Write one state until `end` bytes of the page are left; False when its header does not fit."""
     if not page.line(f"## state {state.rpartition(' ')[2]}"):
         return False
@@ -139,18 +163,19 @@ def _one_of_span(state: str, text: StateText, new: list[tuple[int, str]], end: i
             return page.line(f"  … {len(new) - place} more lines: memory state {state} --from {number}")
         if not page.line(shown):
             return False
-    unchanged = len(text.lines) - text.observation - len(new)
     return not unchanged or page.line(f"  ({unchanged} lines as before)")
 
 
 VERBS = {
     "state": Verb(
-        "state ID N [--find RE] [--from LINE[:COLUMN]]",
-        "Print one state: url, action, thought, an empty line, then what it showed. --find prints the\n"
-        "lines that match a regular expression, with line numbers and two lines around each.",
+        "state ID N [--find RE] [--from LINE[:COLUMN]] [--all]",
+        "Print one state: url, action, thought, an empty line, then what it showed. Runs of lines that most\n"
+        "states of the trajectory show (menus) are folded, unless --all. Of a state too long for a page the\n"
+        "end is shown too, unless --from. --find prints the lines that match a regular expression, numbered\n"
+        "and with two lines around; case is ignored unless the pattern has an upper-case letter.",
         state,
         words=(1, 2),
-        options={"find": TEXT, "from": TEXT},
+        options={"find": TEXT, "from": TEXT, "all": FLAG},
     ),
     "span": Verb(
         "span ID A:B",

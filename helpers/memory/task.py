@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .index import Searchable
 
+POSTINGS = 30_000  # to look at
 POOL = 60  # of the best states are read and compared
 _QUESTION_BYTES = 1 << 20
 
@@ -30,7 +31,7 @@ class Task:
 
     def ranking(self) -> Ranking:
         """All states ranked by the words of the question."""
-        return Ranking(self.index, affordable(self.index, self.question.weights))
+        return Ranking(self.index, affordable(self.index, self.question.weights), POSTINGS)
 
     def best(self, ranking: Ranking, most: int = POOL) -> list[Candidate]:
         """The best states; for a question with an image only states with a screenshot, if any has one."""

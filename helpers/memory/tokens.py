@@ -54,6 +54,14 @@ def pieces(chunk: str) -> tuple[str, ...]:
     return found
 
 
+def spelled(chunk: str, term: str) -> str:
+    """How a chunk writes one of its terms: the whole of it, or the word in it that the term comes from."""
+    if pieces(chunk)[:1] == (term,):
+        return chunk
+    words = "".join(letter if letter.isalnum() else " " for letter in chunk).split()
+    return next((word for word in words if term in pieces(word)), term)
+
+
 def stem(word: str) -> str:
     """A word in lower case without its commonest English endings: files, filed, filing -> fil."""
     if len(word) < 4:

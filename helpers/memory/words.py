@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .english import COMMON, FUNCTION
-from .tokens import TERM_LENGTH, pieces, places, stem
+from .tokens import TERM_LENGTH, pieces, places, spelled, stem
 
 LONGEST = 20_000  # characters of a text that are looked at
 MOST_TERMS = 120
@@ -31,8 +31,9 @@ def spelling(text: str) -> dict[str, str]:
     """How the text wrote its words, by their term."""
     written: dict[str, str] = {}
     for start, end, terms in places(text[:LONGEST]):
-        if terms:
-            written.setdefault(terms[0], text[start:end].strip("._-/:@,"))
+        chunk = text[start:end].strip("._-/:@,")
+        for term in terms:
+            written.setdefault(term, spelled(chunk, term))
     return written
 
 

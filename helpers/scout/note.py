@@ -6,43 +6,21 @@ from ..memory.page import clean, clip
 from ..memory.search import reasons
 from ..memory.task import Task
 from ..memory.words import spelling
+from .verdict import missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..memory.haystack import Row
     from ..memory.ranking import Ranking
     from .choice import Choice
+    from .verdict import Verdict
 
 NOTE_CHARACTERS = 8_000
 QUOTED = 8  # states with an excerpt
 TELLING = 0.35  # weight from which a word of the question is named
-NEAR = 0.5  # of the weight of the question's words: with less of it in the states it is a near match
 
 
-def status(task: Task, ranking: Ranking, choice: Choice) -> str:
-    """supported, near_match_only (what the question names is missing from the states), or insufficient."""
-    if not choice.picked:
-        return "insufficient"
-    weights = task.question.weights
-    shown = {term for one in choice.picked for term in ranking.matched(one.state)}
-    goals = {one.trajectory for one in choice.picked}
-    shown |= {term for term in weights if any(ranking.in_goal(term, trajectory) for trajectory in goals)}
-    total = sum(weights.values())
-    covered = sum(weight for term, weight in weights.items() if term in shown)
-    named = [term for term in missing(task, ranking) if any(letter.isdigit() for letter in term)]
-    return "near_match_only" if named or covered < NEAR * total else "supported"
-
-
-def missing(task: Task, ranking: Ranking) -> list[str]:
-    """What the question names and no state has; only telling words."""
-    return [
-        term
-        for term, weight in task.question.weights.items()
-        if weight >= 1 and not ranking.found.get(term) and term not in ranking.skipped
-    ]
-
-
-def note(task: Task, ranking: Ranking, choice: Choice, verdict: str, rows: dict[str, Row]) -> str:
+def note(task: Task, ranking: Ranking, choice: Choice, verdict: Verdict, rows: dict[str, Row]) -> str:
     """The note that goes with the spans, at most NOTE_CHARACTERS long."""
     written = spelling(task.question.text)
     lines = ["Found by ranking words, without a model; read the states before trusting them.", ""]
@@ -56,12 +34,13 @@ def note(task: Task, ranking: Ranking, choice: Choice, verdict: str, rows: dict[
         lines.append(f"- In no state: {_listed(absent, written)}. Check whether the premise holds.")
     if task.problem:
         lines.append(f"- Searched without an index ({task.problem}).")
-    lines.append(f"- Verdict: {verdict}.")
+    lines.append(f"- Verdict by words alone: {verdict.status}: {verdict.why}.")
     for place, candidate in enumerate(choice.picked, 1):
         why = reasons(candidate.ranked, ranking, written)
         lines.append(f"{place}. {candidate} (score {candidate.score:.2f}): {clip(why, 200)}")
         if place <= QUOTED:
-            lines.append(f"   line {candidate.excerpt.line}: {clip(candidate.excerpt.text, 300)}")
+            shown = candidate.shown()
+            lines.append(f"   line {shown.line}: {clip(shown.text, 300)}")
     for end in choice.ends:
         slug, index = ranking.layout.place(end)
         lines.append(f"- {slug}:{index}: the last state, for how it came out")

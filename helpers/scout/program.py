@@ -13,7 +13,8 @@ from ..memory.haystack import Workspace
 from ..memory.page import clean
 from ..memory.task import Task
 from .choice import choose
-from .note import note, status
+from .note import note
+from .verdict import verdict
 
 USAGE = "usage: scout [--budget STATES]   (MEMORY_WORKSPACE names the workspace)"
 
@@ -39,9 +40,9 @@ def scout(workspace: Workspace, budget: int) -> str:
     task = Task(workspace)
     ranking = task.ranking()
     choice = choose(task, ranking, budget)
-    verdict = status(task, ranking, choice)
-    said = note(task, ranking, choice, verdict, {row.slug: row for row in workspace.rows()})
-    hand_in(from_options(said, [str(span) for span in choice.spans], verdict, workspace), workspace)
+    judged = verdict(task, ranking, choice)
+    said = note(task, ranking, choice, judged, {row.slug: row for row in workspace.rows()})
+    hand_in(from_options(said, [str(span) for span in choice.spans], judged.status, workspace), workspace)
     return said
 
 

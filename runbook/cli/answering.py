@@ -1,6 +1,7 @@
 """What `runbook ask` does."""
 
 import threading
+import time
 from pathlib import Path
 
 import typer
@@ -16,6 +17,7 @@ from runbook.cli.terminal import inert, terminal
 from runbook.memory import QueryResult, QueryTask
 from runbook.outcomes import Outcome
 from runbook.question import Question
+from runbook.question_image import UnusableImageError, check_question_image
 
 
 def answer(
@@ -28,11 +30,12 @@ def answer(
     as_json: bool,
 ) -> None:
     """Ask everything in a store one question; exits with 1 where no evidence was found."""
+    begun = time.monotonic()
     console = terminal(stderr=True)
     if not question.strip():
         raise Mistake("the question is empty")
-    if image is not None and not image.is_file():
-        raise Mistake(f"--image: there is no file {image}")
+    if image is not None:
+        _refuse_unusable(image)
     opened = Store.open(store)
     slugs = [entry.slug for entry in opened.entries()]
     if not slugs:
@@ -57,12 +60,21 @@ def answer(
     if as_json:
         print_json(result.model_dump(mode="json"))
     else:
-        _print(terminal(), result, folder)
+        _print(terminal(), result, folder, time.monotonic() - begun)
     if result.outcome is not Outcome.OK:
         raise typer.Exit(FAILURE)
 
 
-def _print(console: Console, result: QueryResult, folder: Path) -> None:
+def _refuse_unusable(image: Path) -> None:
+    if not image.is_file():
+        raise Mistake(f"--image: there is no file {image}")
+    try:
+        check_question_image(image)
+    except UnusableImageError as error:
+        raise Mistake(f"--image: {image} {error.problem}: give a whole picture") from None
+
+
+def _print(console: Console, result: QueryResult, folder: Path, seconds: float) -> None:
     if result.evidence is None or result.evidence.is_empty:
         detail = result.attempts[-1].detail if result.attempts else ""
         console.print(
@@ -79,7 +91,8 @@ def _print(console: Console, result: QueryResult, folder: Path) -> None:
             )
     last = result.attempts[-1].number if result.attempts else 0
     console.print(
-        f"\n{result.seconds:.1f} s; what the agent did is in {folder / str(last)}",
+        f"\n{seconds:.1f} s, of which the query {result.seconds:.1f} s; "
+        f"what the agent did is in {folder / str(last)}",
         highlight=False,
         soft_wrap=True,
     )

@@ -10,8 +10,11 @@ from runbook.cli.comparing import compare
 from runbook.cli.demo import demo
 from runbook.cli.doctoring import doctor
 from runbook.cli.evaluation import evaluation
+from runbook.cli.exporting import export
 from runbook.cli.failures import Commands
+from runbook.cli.frontier import frontier
 from runbook.cli.importing import importing
+from runbook.cli.official import official
 from runbook.cli.sandboxes import sandboxes
 from runbook.cli.storing import storing
 
@@ -19,7 +22,8 @@ app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,  # its tables break words in terminals of 80 columns
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     help="A coding agent as the memory: recorded trajectories, isolated sandboxes, span-budgeted evidence.",
 )
 
@@ -43,7 +47,10 @@ app.command()(demo)
 app.command()(doctor)
 app.command()(ask)
 app.command()(compare)
+app.command()(frontier)
 app.add_typer(importing, name="import")
 app.add_typer(storing, name="store")
+evaluation.command()(export)
+evaluation.command()(official)
 app.add_typer(evaluation, name="eval")
 app.add_typer(sandboxes, name="sandbox")

@@ -1,5 +1,6 @@
 """`runbook frontier`: runs as operating points beside the published ones."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +17,7 @@ from runbook.cli.terminal import inert, terminal
 
 if TYPE_CHECKING:
     from evals.frontier.frontier import Frontier
+    from evals.frontier.what_if import WhatIf
     from evals.recorded import RecordedRun
 
 
@@ -27,6 +29,9 @@ def frontier(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Draw a picture here, as PNG and as SVG.")
     ] = None,
+    deadlines: Annotated[
+        str, typer.Option("--what-if", help="Also score the drafts at these deadlines, as 10,20,40 seconds.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Put runs on the accuracy-latency frontier: LAFS, what each run adds, and a picture."""
@@ -34,6 +39,7 @@ def frontier(
     from evals.frontier.points import NoPointError
     from evals.recorded import gold_of_run, load_run
 
+    seconds = _seconds(deadlines)
     loaded = [load_run(path) for path in runs]
     chosen = tier or _tier(loaded)
     try:
@@ -44,10 +50,13 @@ def frontier(
         raise Mistake(
             f"there are no published points of tier {chosen!r}: small and medium have some"
         ) from None
+    drafts = [(run.name, _what_if(run, seconds)) for run in loaded] if seconds else []
     if as_json:
-        print_json({"frontier": found})
+        print_json({"frontier": found, "what_if": [{"run": name, "at": rows} for name, rows in drafts]})
     else:
         _print(terminal(), found)
+        for name, rows in drafts:
+            _print_what_if(terminal(), name, rows)
     if out is not None:
         from evals.frontier.plot import write_picture
 
@@ -60,6 +69,27 @@ def _tier(runs: Sequence["RecordedRun"]) -> str:
     if len(tiers) > 1:
         raise Mistake(f"the runs are of tiers {', '.join(tiers)}: name the one to stand beside with --tier")
     return tiers[0]
+
+
+def _seconds(deadlines: str) -> list[float]:
+    try:
+        seconds = [float(part) for part in deadlines.split(",") if part.strip()]
+    except ValueError:
+        raise Mistake(f"--what-if: {deadlines!r} is no list of seconds, as 10,20,40") from None
+    if not all(0 < one < math.inf for one in seconds):
+        raise Mistake("--what-if: a deadline is a number of seconds above 0")
+    return seconds
+
+
+def _what_if(run: "RecordedRun", seconds: Sequence[float]) -> "list[WhatIf]":
+    from evals.frontier.what_if import what_if
+    from evals.recorded import data_of
+    from manifests.store import Store
+
+    store = run.record.config.store
+    if not store.is_dir():
+        raise Mistake(f"--what-if needs the run's store, and {store} is not there")
+    return what_if(run, data_of(run), Store.open(store), seconds)
 
 
 def _print(console: Console, found: "Frontier") -> None:
@@ -95,3 +125,29 @@ def _print(console: Console, found: "Frontier") -> None:
     console.print(f"not dominated, by latency: {inert(', '.join(found.pareto))}")
     for remark in found.remarks:
         console.print(inert(remark))
+
+
+def _print_what_if(console: Console, name: str, rows: "Sequence[WhatIf]") -> None:
+    console.print()
+    console.print(
+        f"{inert(name)}, had it been stopped earlier. Post hoc: its agents did not know of the deadline. "
+        "Scored is the latest draft that they had saved.",
+        style="bold",
+    )
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("deadline, s", "latency, s", "evidence", "final", "hit", "all pieces", "scores known"):
+        table.add_column(title, justify="right")
+    table.add_column("accuracy between", justify="right")
+    for row in rows:
+        cells = [
+            f"{row.deadline:g}",
+            number(row.seconds),
+            f"{row.with_evidence} of {row.questions}",
+            str(row.with_final),
+            percent(row.evidence_hit),
+            percent(row.all_pieces_hit),
+            f"{row.known} of {row.scored}" if row.scored else "-",
+            f"{percent(row.accuracy_low)} and {percent(row.accuracy_high)}" if row.scored else "-",
+        ]
+        table.add_row(*map(Text, cells))
+    console.print(table)

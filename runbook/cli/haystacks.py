@@ -21,13 +21,13 @@ class Haystacks:
         self._views = Views(store)
         self._say = say
 
-    def open(self, slugs: Iterable[str], *, summaries: bool = False) -> View:
-        """The view of these trajectories, pinned until closed.
+    def open(self, slugs: Iterable[str], *, summaries: bool = False, manifests: bool = True) -> View:
+        """The view of these trajectories, pinned until closed; what an ablation leaves out is not in it.
 
         Raises:
             StoreError: an unknown slug, or a view that cannot be written.
         """
-        view = self._views.acquire(slugs, summaries=summaries)
+        view = self._views.acquire(slugs, summaries=summaries, manifests=manifests)
         try:
             build_index(view, TOKENISER, processes=PROCESSES)
         except StoreError as error:

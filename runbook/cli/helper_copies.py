@@ -7,9 +7,10 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from runbook.complaints import of_system
+from runbook.complaints import naming, of_system
 from sandbox.protocol import SandboxError
 
 STALE_SECONDS = 24 * 3600.0
@@ -77,18 +78,19 @@ class HelperCopies:
     def _make(self, target: Path, python: str) -> None:
         self._root.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(dir=self._root))
-        made.chmod(0o755)
-        for place, file in self._files():
-            copy = made / place
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, copy)
-        _compile(python, made)
         try:
-            made.rename(target)
-        except OSError:  # another process was faster
-            shutil.rmtree(made)
-            if not target.is_dir():
-                raise
+            made.chmod(0o755)
+            for place, file in self._files():
+                copy = made / place
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                with naming(copy):
+                    shutil.copyfile(file, copy)
+            _compile(python, made)
+            with suppress(OSError):  # another process was faster
+                made.rename(target)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+        target.stat()
 
 
 def _compile(python: str, folder: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from runbook.cli.tables import counted
 from runbook.cli.terminal import inert
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _lines(console: Console, total: int) -> Callable[["RunProgress"], None]:
         spent = now - begun
         left = spent / progress.done * (total - progress.done)
         console.print(
-            f"{progress.done}/{total} questions, {60 * progress.done / max(spent, 1e-9):.0f}/min, "
+            f"{progress.done}/{counted(total, 'question')}, {60 * progress.done / max(spent, 1e-9):.0f}/min, "
             f"about {left:.0f} s left",
             highlight=False,
         )

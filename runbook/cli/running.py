@@ -33,6 +33,7 @@ from runbook.cli.haystacks import Haystacks
 from runbook.cli.importing import print_warnings
 from runbook.cli.progress import counting, run_progress
 from runbook.cli.tables import counted, print_summary
+from runbook.cli.terminal import inert
 from runbook.outcomes import INFRASTRUCTURE_FAILURES, METHOD_FAILURES, Outcome
 from sandbox.selection import NAMES as SANDBOXES
 
@@ -182,7 +183,7 @@ def _perform(
         slugs = _import(prepared, store, console)
         refuse_impossible_gold(prepared, {one: store.get(slug).states for one, slug in slugs.items()})
         haystacks = Haystacks(store, console.print)
-        reader, judge = _reader(config, cancel, stack), _judge(config, cancel, stack)
+        reader, judge = _reader(config, cancel, console, stack), _judge(config, cancel, console, stack)
         folder = open_run(slugs)
         stack.enter_context(folder.locked())
         stages = Stages(
@@ -190,7 +191,9 @@ def _perform(
             data=prepared.data,
             memory=memory,
             open_view=lambda question_id: haystacks.open(
-                [slugs[one] for one in prepared.data.haystacks[question_id]], summaries=config.summaries
+                [slugs[one] for one in prepared.data.haystacks[question_id]],
+                summaries=config.summaries,
+                manifests=config.manifests,
             ),
             reader=reader,
             judge=judge,
@@ -256,16 +259,23 @@ def _import(prepared: Prepared, store: Store, console: Console) -> dict[str, str
     return dict(report.slugs)
 
 
-def _reader(config: RunConfig, cancel: threading.Event, stack: ExitStack) -> Reader | None:
+def _reader(config: RunConfig, cancel: threading.Event, console: Console, stack: ExitStack) -> Reader | None:
     if config.reader is None:
         return None
-    return stack.enter_context(closing(Reader(config.reader, cancel=cancel)))
+    remark = _remarks(console, "reader")
+    return stack.enter_context(closing(Reader(config.reader, cancel=cancel, remark=remark)))
 
 
-def _judge(config: RunConfig, cancel: threading.Event, stack: ExitStack) -> Judge | None:
+def _judge(config: RunConfig, cancel: threading.Event, console: Console, stack: ExitStack) -> Judge | None:
     if config.judge is None:
         return None
-    return stack.enter_context(closing(Judge(config.judge, cancel=cancel)))
+    remark = _remarks(console, "judge")
+    return stack.enter_context(closing(Judge(config.judge, cancel=cancel, remark=remark)))
+
+
+def _remarks(console: Console, role: str) -> Callable[[str], None]:
+    """What prints that a model is still waited for, above the progress of the run."""
+    return lambda line: console.print(inert(f"waiting for the {role}: {line}"), markup=False)
 
 
 def _git_revision() -> str | None:

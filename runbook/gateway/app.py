@@ -26,6 +26,10 @@ class Answerer(Protocol):
         """Answer through `send`; StreamBrokenError where an answer that had begun cannot be ended."""
         ...
 
+    async def close(self) -> None:
+        """Give back what is held."""
+        ...
+
 
 class App:
     """Serves all lines of a gateway. Lines are told apart by their route prefix, which no agent can guess."""
@@ -54,7 +58,7 @@ class App:
             pass  # returning without an end makes the server break the connection off, as the provider did
         except asyncio.CancelledError:
             if not exchange.gone:
-                exchange.gone = "the attempt ended"
+                exchange.gone = "the gateway stopped"
                 raise
         finally:
             line.end(exchange)

@@ -34,7 +34,8 @@ def body_line(digest: str, data: bytes) -> bytes:
     return orjson.dumps(line) + b"\n"
 
 
-def _data_of(line: Mapping[str, str]) -> bytes:
+def data_of(line: Mapping[str, str]) -> bytes:
+    """The part that a line of `body_line` holds."""
     if "text" in line:
         return line["text"].encode("utf-8")
     if "deflate" in line:
@@ -68,7 +69,7 @@ class Bodies:
         start, length = self._places[digest]
         with self._path.open("rb") as file:
             file.seek(start)
-            return _data_of(orjson.loads(file.read(length)))
+            return data_of(orjson.loads(file.read(length)))
 
     def request(self, call: ModelCall) -> Any:
         """The JSON value of a call's request body; bytes where it was not JSON, None where there was none."""

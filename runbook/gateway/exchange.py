@@ -72,8 +72,9 @@ class Exchange:
         self.chunks.append(chunk)
 
     def ended(self) -> None:
-        """Note the end of the exchange."""
-        self.ended_at = time.monotonic() - self.started
+        """Note the end of the exchange, unless it is known already."""
+        if self.ended_at is None:
+            self.ended_at = time.monotonic() - self.started
 
     def refused(self, refusal: Refusal, outcome: Outcome | None) -> None:
         """Note an answer of our own, and whose failure it stands for."""

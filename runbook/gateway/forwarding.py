@@ -6,7 +6,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
+import aiohttp
+from yarl import URL
 
 from runbook.gateway.exchange import Exchange
 from runbook.gateway.keys import Key, KeyMask, key_header, returned_headers
@@ -17,6 +18,9 @@ from runbook.gateway.retries import Answer, Patience, TemporaryError, may_pass, 
 from runbook.gateway.routes import upstream_url
 from runbook.gateway.settings import ProviderSettings
 from runbook.outcomes import Outcome
+
+_SKIPPED = ("Accept", "Content-Type", "User-Agent")
+"""Headers that the client would add where the agent sent none."""
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
@@ -39,7 +43,7 @@ async def forward(
     exchange: Exchange,
     wire: Wire,
     provider: Provider,
-    client: httpx.AsyncClient,
+    client: aiohttp.ClientSession,
     patience: Patience,
     send: Send,
 ) -> None:
@@ -50,7 +54,7 @@ async def forward(
     """
     async with AsyncExitStack() as stack:
 
-        async def once() -> httpx.Response | Answer:
+        async def once() -> aiohttp.ClientResponse | Answer:
             return await _ask_once(exchange, wire, provider, client, stack)
 
         try:
@@ -69,26 +73,32 @@ async def forward(
 
 
 async def _ask_once(
-    exchange: Exchange, wire: Wire, provider: Provider, client: httpx.AsyncClient, stack: AsyncExitStack
-) -> httpx.Response | Answer:
+    exchange: Exchange, wire: Wire, provider: Provider, client: aiohttp.ClientSession, stack: AsyncExitStack
+) -> aiohttp.ClientResponse | Answer:
     """One try. An open response, and the slot that it takes, belong to `stack`."""
     settings = provider.settings
     headers = {**exchange.headers, **settings.headers, **key_header(wire, provider.key)}
     headers["accept-encoding"] = "identity"
     url = upstream_url(settings.base_url, settings.wires, exchange.path, exchange.query)
-    request = client.build_request(exchange.method, url, headers=headers, content=exchange.body or None)
     async with AsyncExitStack() as attempt:
         await attempt.enter_async_context(provider.lane.slot(exchange))
         try:
-            response = await client.send(request, stream=True)
-            attempt.push_async_callback(response.aclose)
-            if response.status_code != 429 and response.status_code < 500:
+            response = await client.request(
+                exchange.method,
+                URL(url, encoded=True),
+                headers=headers,
+                data=exchange.body or None,
+                allow_redirects=False,
+                skip_auto_headers=_SKIPPED,
+            )
+            attempt.callback(response.close)
+            if response.status != 429 and response.status < 500:
                 stack.push_async_callback(attempt.pop_all().aclose)
                 return response
-            body = b"".join([chunk async for chunk in response.aiter_raw()])
-        except httpx.TransportError as error:
+            body = await response.read()
+        except (aiohttp.ClientError, TimeoutError) as error:
             raise TemporaryError(_in_words(error)) from None
-    answer = Answer(response.status_code, response.headers.raw, body)
+    answer = Answer(response.status, list(response.raw_headers), body)
     if may_pass(answer.status, body):
         raise TemporaryError(f"the provider answered {answer.status}", answer)
     return answer
@@ -105,15 +115,15 @@ async def _pass_on_whole(exchange: Exchange, provider: Provider, answer: Answer,
 
 
 async def _pass_on_stream(
-    exchange: Exchange, provider: Provider, response: httpx.Response, send: Send
+    exchange: Exchange, provider: Provider, response: aiohttp.ClientResponse, send: Send
 ) -> None:
     mask = KeyMask(provider.key)
-    await start(exchange, response.status_code, returned_headers(response.headers.raw, provider.key), send)
+    await start(exchange, response.status, returned_headers(response.raw_headers, provider.key), send)
     try:
-        async for chunk in response.aiter_raw():
+        async for chunk in response.content.iter_any():
             if ready := mask.feed(chunk):
                 await pass_chunk(exchange, ready, send)
-    except httpx.TransportError as error:
+    except (aiohttp.ClientError, TimeoutError) as error:
         exchange.broken = True
         exchange.detail = f"the answer broke off: {_in_words(error)}"
         raise StreamBrokenError from None
@@ -149,10 +159,10 @@ async def finish(exchange: Exchange, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _in_words(error: httpx.TransportError) -> str:
+def _in_words(error: Exception) -> str:
     """Only the kind of the fault: messages may hold addresses and header values."""
-    if isinstance(error, httpx.ConnectTimeout | httpx.ConnectError):
+    if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
         return "the provider cannot be reached"
-    if isinstance(error, httpx.TimeoutException):
+    if isinstance(error, TimeoutError):
         return "the provider fell silent"
     return f"the connection to the provider failed ({type(error).__name__})"

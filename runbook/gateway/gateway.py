@@ -14,18 +14,19 @@ from typing import Any, Self, TypeVar
 import uvicorn
 
 from runbook.gateway import sockets
-from runbook.gateway.answering import Upstream
-from runbook.gateway.app import App
+from runbook.gateway.answering import Recording, Replay, Upstream
+from runbook.gateway.app import Answerer, App
 from runbook.gateway.budgets import Spending
+from runbook.gateway.cassette import CassetteReader, CassetteWriter
 from runbook.gateway.describing import Judge
 from runbook.gateway.forwarding import Provider
-from runbook.gateway.keys import read_key
+from runbook.gateway.keys import Key, read_key
 from runbook.gateway.lanes import Lane
 from runbook.gateway.line import Line
 from runbook.gateway.prices import Prices
 from runbook.gateway.recorder import Recorder
 from runbook.gateway.retries import Patience
-from runbook.gateway.settings import Budget, GatewayError, GatewaySettings, LineOrder
+from runbook.gateway.settings import Budget, GatewayError, GatewaySettings, LineOrder, ProviderSettings
 
 T = TypeVar("T")
 
@@ -37,7 +38,9 @@ class Gateway:
     """
 
     def __init__(self, settings: GatewaySettings) -> None:
-        """Raises GatewayError where a price table or recording cannot be read."""
+        """Raises GatewayError where the settings contradict each other or a price table cannot be read."""
+        if settings.record and settings.replay:
+            raise GatewayError("a run is either recorded or replayed, not both")
         self._settings = settings
         self._judge = Judge(Prices.read(settings.prices), settings.mismatch)
         self._run_spending = Spending(settings.run_budget, "run's")
@@ -53,7 +56,11 @@ class Gateway:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="gateway", daemon=True)
         self._thread.start()
-        self._call(self._start())
+        try:
+            self._call(self._start())
+        except BaseException:
+            self._tear_down()
+            raise
         return self
 
     def __exit__(
@@ -62,11 +69,11 @@ class Gateway:
         self.close()
 
     async def _start(self) -> None:
-        self._upstream = Upstream(self._settings.connect_seconds, self._settings.silence_seconds)
-        self._app = App(self._upstream)
+        self._answerer = self._make_answerer()
+        self._app = App(self._answerer)
         self._config = uvicorn.Config(
             self._app,
-            http="h11",
+            http="httptools",
             ws="none",
             lifespan="off",
             interface="asgi3",
@@ -79,6 +86,15 @@ class Gateway:
             timeout_keep_alive=600,
             timeout_graceful_shutdown=1,
         )
+
+    def _make_answerer(self) -> Answerer:
+        settings = self._settings
+        if settings.replay:
+            return Replay(CassetteReader(settings.replay))
+        upstream = Upstream(settings.connect_seconds, settings.silence_seconds)
+        if settings.record:
+            return Recording(upstream, CassetteWriter(settings.record), self._writer)
+        return upstream
 
     def open_line(self, order: LineOrder) -> Line:
         """Connect an attempt: a socket of its own, and a record in `order.folder`.
@@ -125,20 +141,25 @@ class Gateway:
             return self._port
 
     def close(self) -> None:
-        """Close all lines and stop; a second call does nothing."""
+        """Close all lines and stop; a second call does nothing.
+
+        Raises:
+            GatewayError: a record could not be written; everything is given back all the same.
+        """
         if self._loop.is_closed():
             return
-        try:
+        with contextlib.ExitStack() as afterwards:
+            afterwards.callback(self._tear_down)
+            afterwards.callback(lambda: self._call(self._stop()))
             for line in list(self._lines):
-                with contextlib.suppress(GatewayError):
-                    line.close()
-            self._call(self._stop())
-        finally:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
-            self._writer.shutdown()
-            shutil.rmtree(self._root, ignore_errors=True)
+                afterwards.callback(line.close)
+
+    def _tear_down(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        self._writer.shutdown()
+        shutil.rmtree(self._root, ignore_errors=True)
 
     def _provider(self, order: LineOrder) -> Provider:
         settings = self._settings.providers
@@ -152,9 +173,12 @@ class Gateway:
             if name not in self._providers:
                 chosen = settings[name]
                 self._providers[name] = Provider(
-                    name, chosen, read_key(name, chosen), Lane(chosen.concurrency)
+                    name, chosen, self._key(name, chosen), Lane(chosen.concurrency)
                 )
             return self._providers[name]
+
+    def _key(self, name: str, provider: ProviderSettings) -> Key:
+        return Key() if self._settings.replay else read_key(name, provider)
 
     def _check_money(self, order: LineOrder, budget: Budget) -> None:
         """A budget in money needs prices, unless one in tokens bounds the spend as well."""
@@ -192,11 +216,12 @@ class Gateway:
         for task in self._servers:
             task.cancel()
         await asyncio.gather(*self._servers, return_exceptions=True)
-        await self._upstream.close()
+        await self._answerer.close()
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for other in others:
             other.cancel()
         await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.get_running_loop().shutdown_default_executor()
 
     def _call(self, work: Coroutine[Any, Any, T]) -> T:
         """Run `work` on the gateway's loop and wait for it."""

@@ -140,8 +140,9 @@ class Line:
 
     async def finish(self) -> None:
         """Break off what is open and wait until everything is recorded."""
-        for task in list(self._open.values()):
+        for exchange, task in list(self._open.items()):
             if task is not None:
+                exchange.gone = exchange.gone or "the attempt ended"
                 task.cancel()
         while self._open or self._unwritten:
             await asyncio.sleep(0.002)

@@ -23,6 +23,7 @@ class Recorder:
         self.last_number = max((call.number for call in earlier), default=0)
         self._provider = provider
         self._judge = judge
+        self._closed = False
         self._splitter = Splitter()
         self._seen_results = {result.id for call in earlier for result in call.tool_results}
         self._bodies = BodyLog(folder)
@@ -57,7 +58,10 @@ class Recorder:
         return {call.request[0]: exchange.body}
 
     def close(self) -> None:
-        """Flush both files to the disk."""
+        """Flush both files to the disk. A second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        self._bodies.close()
         os.fsync(self._calls)
         os.close(self._calls)
-        self._bodies.close()

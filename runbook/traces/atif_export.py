@@ -20,7 +20,9 @@ from runbook.traces.atif import (
 )
 from runbook.traces.commands import parsed_arguments
 from runbook.traces.events import Kind, Source, TraceEvent
+from runbook.traces.reading import STDOUT
 from runbook.traces.summary import UsageOfSources
+from runbook.traces.untrusted_json import OUTPUT_CHARACTERS, excerpt
 from runbook.traces.writing import TRACE, read_trace
 
 _NOTES = "Long messages and outputs are excerpts. Times are those at which output arrived."
@@ -40,7 +42,7 @@ def to_atif(folder: Path) -> dict[str, Any]:
             steps.begin(facts)
         else:
             steps.take(event)
-    told = steps.finished()
+    told = steps.finished(_printed(folder) if facts.get("model_free") == "yes" else "")
     tokens, _, cost = usage.told()
     document = AtifTrajectory(
         session_id=f"{folder.resolve().parent.parent.name or 'attempt'}-{folder.resolve().name}",
@@ -116,11 +118,14 @@ class _Steps:
         self._current = None
         self._done.append(self._plain("user" if event.role == "user" else "system", event))
 
-    def finished(self) -> list[AtifStep]:
-        """The steps, numbered; an attempt in which nothing was told still has one."""
-        done = self._done or [_Turn("", None)]
-        if self._model_free and not any(isinstance(one, _Turn) for one in done):
-            done = [*done, _Turn("", None)]
+    def finished(self, printed: str) -> list[AtifStep]:
+        """The steps, numbered; an attempt of whose agent nothing was told still has one.
+
+        `printed` is all that there is to say of an agent that uses no model.
+        """
+        done = self._done
+        if not done or (self._model_free and not any(isinstance(one, _Turn) for one in done)):
+            done = [*done, _Turn("", None, texts=[printed] if printed else [])]
         return [
             (self._step(one) if isinstance(one, _Turn) else one).model_copy(update={"step_id": number})
             for number, one in enumerate(done, start=1)
@@ -203,6 +208,16 @@ class _Steps:
         if self._zero is None or at is None:
             return None
         return (self._zero + timedelta(seconds=at)).isoformat(timespec="milliseconds")
+
+
+def _printed(folder: Path) -> str:
+    try:
+        with (folder / STDOUT).open("rb") as file:
+            return excerpt(
+                file.read(4 * OUTPUT_CHARACTERS).decode("utf-8", "replace").strip(), OUTPUT_CHARACTERS
+            )
+    except OSError:
+        return ""
 
 
 def _prompt_tokens(tokens: Usage) -> int | None:

@@ -37,6 +37,8 @@ class WireReader:
         self._stream = stream
         self._started_at = started_at
         self._asked: defaultdict[str, deque[TraceEvent]] = defaultdict(deque)
+        self._latest: deque[TraceEvent] = deque()
+        """Calls of the latest response that asked for any, as long as they wait for a result."""
         self.calls = 0
         self.damaged_lines = 0
 
@@ -71,6 +73,7 @@ class WireReader:
             yield _event(Kind.REASONING, end, response, text=excerpt(call.reasoning))
         if call.text:
             yield _event(Kind.MESSAGE, end, response, text=excerpt(call.text), role="assistant")
+        self._latest = deque() if call.tool_calls else self._latest
         for asked in call.tool_calls:
             yield self._start(asked, end, response)
         if call.outcome is not None or call.cut:
@@ -103,14 +106,11 @@ class WireReader:
             arguments="" if command.text else arguments_text(asked.arguments),
         )
         self._asked[event.call_id].append(event)
+        self._latest.append(event)
         return event
 
     def _result(self, result: ToolResult, at: float | None) -> TraceEvent:
-        identity = name(result.id)
-        waiting = self._asked.get(identity)
-        start = waiting.popleft() if waiting else None
-        if waiting is not None and not waiting:
-            del self._asked[identity]
+        start = self._answered(name(result.id))
         shell = start is None or bool(start.command)
         code = told_exit_code(result.text, self._stream, shell=shell)
         if code is None and self._stream in _CLAUDE and start and start.tool == "Bash":
@@ -120,7 +120,7 @@ class WireReader:
             Kind.TOOL_END,
             at,
             start.response if start else "",
-            call_id=identity,
+            call_id=start.call_id if start else name(result.id),
             tool=start.tool if start else "",
             command=start.command if start else "",
             raw_command=start.raw_command if start else "",
@@ -132,6 +132,22 @@ class WireReader:
             truncated=True if any(mark in result.text for mark in _TRUNCATION_MARKS) else None,
             duration=None if at is None or began is None else max(0.0, at - began),
         )
+
+    def _answered(self, identity: str) -> TraceEvent | None:
+        """The call that a result belongs to.
+
+        A protocol without ids leaves it to agents to make some up: then results come in the calls' order.
+        """
+        if identity not in self._asked:
+            if not self._latest:
+                return None
+            identity = self._latest[0].call_id
+        start = self._asked[identity].popleft()
+        if not self._asked[identity]:
+            del self._asked[identity]
+        if start in self._latest:
+            self._latest.remove(start)
+        return start
 
     def _at(self, requested_at: str) -> float | None:
         try:

@@ -272,3 +272,15 @@ def test_paths_are_never_taken_for_markup(runbook: Runbook, data_root: Path) -> 
     ended = runbook("eval", "run", "--data", data_root, "--out", "r[/red]un", *agent(SUBMIT))
     assert ended.returncode == 0, ended.stderr
     assert "r[/red]un" in ended.stdout
+
+
+def test_an_agent_without_manifests_does_not_see_any(
+    runbook: Runbook, data_root: Path, tmp_path: Path
+) -> None:
+    script = f"ls haystack/; ./memory overview; ./memory search warehouse --url example; {SUBMIT}"
+    arguments = ["--data", data_root, "--out", "run", "--limit", "1", "--no-manifests", *agent(script)]
+    ended = runbook("eval", "run", *arguments)
+    assert ended.returncode == 0, ended.stderr
+    (said,) = tmp_path.glob("run/questions/*/attempts/1/stdout")
+    listed = said.read_text().split("# haystack", 1)[0].split()
+    assert sorted(listed) == ["index.sqlite", "trajectories", "trajectories.tsv"]

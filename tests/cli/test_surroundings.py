@@ -1,6 +1,8 @@
 """Odd surroundings: each is one line that names the file and the mend, with the right exit code."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -159,3 +161,33 @@ def test_help_fits_a_narrow_terminal(runbook: Runbook) -> None:
         assert max(map(len, lines)) <= width
         assert not [line for line in lines if "\u2026" in line], "nothing is cut"
         assert len(lines) < 110
+
+
+def test_a_picture_that_breaks_off_is_refused_before_anything_runs(
+    runbook: Runbook, done: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "half.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    home = str(tmp_path / "home")
+    ended = runbook("ask", "What is this?", "--image", "half.png", RUNBOOK_HOME=home)
+    assert "half.png cannot be read as a picture" in one_line(ended, 2)
+    assert not (tmp_path / "home" / "asked").exists()
+
+
+def test_ask_says_how_long_it_took_in_all(runbook: Runbook, done: Path, tmp_path: Path) -> None:
+    home = str(tmp_path / "home")
+    ended = runbook("ask", "Which access code has warehouse 1?", "--sandbox", "process", RUNBOOK_HOME=home)
+    assert ended.returncode == 0, ended.stderr
+    assert re.search(r"^[0-9.]+ s, of which the query [0-9.]+ s; ", ended.stdout, re.MULTILINE)
+
+
+def test_what_dead_processes_left_is_cleaned_without_an_engine(runbook: Runbook, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / "helpers" / "0123456789abcdef").mkdir(parents=True)
+    os.utime(home / "helpers" / "0123456789abcdef", (0, 0))
+    engine = f"unix://{tmp_path}/none.sock"
+    ended = runbook("sandbox", "gc", "--json", RUNBOOK_HOME=str(home), DOCKER_HOST=engine)
+    assert ended.returncode == 0, ended.stderr
+    removed = json.loads(ended.stdout)
+    assert removed["helpers"] == [str(home / "helpers" / "0123456789abcdef")]
+    assert removed["images"] == []
+    assert removed["engine"]

@@ -75,8 +75,13 @@ def test_what_has_no_score_is_in_no_mean(metrics):
 def test_the_evaluator_makes_an_abstention_question_not_its_type(metrics):
     assert metrics["overall"]["count_abstention"] == 2
     assert metrics["overall"]["overall_abstention_only"] == 0.5
-    assert metrics["non_abstention_by_category"]["dynamic"]["count"] == 1
     assert metrics["abstention_by_category"]["dynamic-abs"]["count"] == 0
+
+
+def test_an_abstention_type_with_another_evaluator_is_in_the_combined_category_only(metrics):
+    assert metrics["overall"]["count_non_abstention"] == 5
+    assert metrics["non_abstention_by_category"]["dynamic"]["count"] == 0
+    assert metrics["combined_abstention_by_category"]["dynamic"]["count"] == 1
 
 
 def test_an_unknown_is_not_also_wrong(metrics):

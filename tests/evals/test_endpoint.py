@@ -239,3 +239,29 @@ def test_reasoning_is_kept_apart_from_content(model, config, answer, saying):
     model.answers = [answer(saying(None, reasoning_content="thinking"))]
     reply = Endpoint(config()).complete(ASK).reply
     assert (reply.content, reply.reasoning) == ("", "thinking")
+
+
+def test_a_long_wait_is_told_once_with_its_reason(model, config, answer):
+    model.answers = [answer(b"{}", 429, headers={"retry-after": "60"})]
+    cancel, told = threading.Event(), []
+
+    def remark(line: str) -> None:
+        told.append(line)
+        cancel.set()
+
+    fails(Endpoint(config(retry_seconds=600), cancel=cancel, remark=remark))
+    assert len(told) == 1
+    assert "asks to wait 60 s" in told[0]
+    assert "tried again for up to 600 s" in told[0]
+
+
+def test_a_short_wait_is_not_told(model, config, answer, saying):
+    model.answers = [answer(b"{}", 500), answer(saying("hello"))]
+    told: list[str] = []
+    Endpoint(config(), remark=told.append).complete(ASK)
+    assert told == []
+
+
+def test_a_status_of_thousands_of_digits_is_no_status(model, config, answer):
+    model.answers = [answer({"error": {"code": "9" * 5000, "message": "no"}})]
+    assert fails(Endpoint(config(retry_seconds=0))).outcome is Outcome.PROVIDER_ERROR

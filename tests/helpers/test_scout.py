@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -56,7 +57,7 @@ def test_the_answering_state_is_handed_in_first_with_reasons(bugs: Indexed) -> N
     assert isinstance(note, str)
     assert "## Support Analysis" in note
     assert "## Relevant Procedure and Hint Notes" in note
-    assert "goal: scheduler" in note
+    assert re.search(r"goal: .*scheduler", note)
     assert "FAILED test_scheduler" in note
     assert bugs.evidence()["evidence_status"] == "supported"
 
@@ -151,6 +152,23 @@ def test_a_name_that_stands_nowhere_makes_it_a_near_match(bugs: Indexed) -> None
     bugs.scout()
     assert bugs.evidence()["evidence_status"] == "near_match_only"
     assert "E7777" in str(bugs.evidence()["memory_markdown"])
+
+
+@pytest.mark.parametrize(
+    ("question", "status"),
+    [
+        ("Which error did the scheduler test show?", "supported"),
+        ("Which error did the test show for Zebulon in the scheduler task?", "near_match_only"),
+        ('Did the scheduler test say "expected 7"?', "near_match_only"),  # each word stands somewhere, not so
+        ('Did the scheduler test say "E201 expected"?', "supported"),
+        ("Did zeppelins, airships, balloons, kites or gliders delay the scheduler?", "insufficient"),
+    ],
+)
+def test_the_status_says_what_is_missing(bugs: Indexed, question: str, status: str) -> None:
+    bugs.ask(question)
+    bugs.scout()
+    assert bugs.evidence()["evidence_status"] == status, bugs.evidence()["memory_markdown"]
+    assert f"Verdict by words alone: {status}: " in str(bugs.evidence()["memory_markdown"])
 
 
 def test_a_question_without_a_known_word_is_insufficient(bugs: Indexed) -> None:

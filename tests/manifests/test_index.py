@@ -135,11 +135,10 @@ def test_an_index_of_another_format_or_rule_is_built_anew(view: View) -> None:
     assert not is_current(view, TOKENISER)
 
 
-def test_a_second_index_needs_neither_states_nor_new_lines(view: View, store: Store) -> None:
+def test_a_second_index_reads_no_states(view: View) -> None:
     build_index(view, TOKENISER).unlink()
     for entry in view.entries.values():
         shutil.rmtree(entry.path / "states")
-        (entry.path / "new_lines").unlink()
     build_index(view, TOKENISER)
     assert is_current(view, TOKENISER)
 
@@ -159,10 +158,10 @@ def test_a_store_that_cannot_be_written_is_still_indexed(view: View, store: Stor
     assert is_current(view, TOKENISER)
 
 
-def test_new_lines_that_do_not_fit_their_trajectory_are_a_clear_error(view: View) -> None:
+def test_a_damaged_state_file_is_a_clear_error(view: View) -> None:
     entry = next(iter(view.entries.values()))
-    (entry.path / "new_lines").write_text("\x1e0\nonly one\n")
-    with pytest.raises(StoreError, match="new_lines tells of 1 states, not 3"):
+    entry.state_path(1).write_bytes(b"  what follows nothing\n\n")
+    with pytest.raises(StoreError, match=r"states/0001.txt is damaged; mend: runbook store verify"):
         build_index(view, TOKENISER)
     assert not (view.path / INDEX_FILE).exists()
 

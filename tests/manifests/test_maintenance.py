@@ -88,7 +88,6 @@ def test_an_undamaged_store_verifies(store: Store) -> None:
     [
         "trajectory.json",
         "about.txt",
-        "new_lines",
         "states/0001.txt",
         "screenshots/0000.png",
         "screenshots/0000.agent.png",

@@ -34,15 +34,8 @@ def told_simply(observations: list[str]) -> list[set[str]]:
     return found
 
 
-def states_of(content: bytes) -> list[list[str]]:
-    states: list[list[str]] = []
-    for line in content.decode().split("\n")[:-1]:
-        if line.startswith("\x1e"):
-            assert line == f"\x1e{len(states)}"
-            states.append([])
-        else:
-            states[-1].append(line)
-    return states
+def states_of(found: list[str]) -> list[list[str]]:
+    return [text.split("\n") if text else [] for text in found]
 
 
 @given(OBSERVATIONS)

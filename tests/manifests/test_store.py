@@ -40,7 +40,6 @@ def test_a_trajectory_as_files(store: Store, data: Path) -> None:
     assert entry.slug.startswith("t-1-")
     assert sorted(tree(entry.path)) == [
         "about.txt",
-        "new_lines",
         "parts/entry.json",
         "parts/states.tsv",
         "parts/summary_concise.md",

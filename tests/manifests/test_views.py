@@ -115,6 +115,16 @@ def test_the_tables_have_one_line_each(store: Store, entries: list[Entry]) -> No
         ]
 
 
+def test_what_an_ablation_leaves_out_is_not_in_its_view(store: Store, entries: list[Entry]) -> None:
+    views = Views(store)
+    with views.acquire(slugs(entries), manifests=False) as bare, views.acquire(slugs(entries)) as whole:
+        assert bare.path != whole.path
+        assert bare.digest == whole.digest
+        assert {path.name for path in bare.path.iterdir()} == {"trajectories", "trajectories.tsv"}
+        assert {"MANIFEST.md", "states.tsv"} <= {path.name for path in whole.path.iterdir()}
+    assert len(views.names()) == 2
+
+
 def test_summaries_come_on_demand_and_to_nobody_else(store: Store, entries: list[Entry]) -> None:
     views = Views(store)
     with views.acquire(slugs(entries), summaries=True) as full, views.acquire(slugs(entries)) as plain:

@@ -1,6 +1,7 @@
 """The image is built once per content, and errors about its base name the way out."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from docker import DockerClient
 
 from sandbox.accounts import Account
 from sandbox.image import base_image_name, ensure_image, find_image
+from sandbox.image_leftovers import remove_image, stale_images
 from sandbox.protocol import SandboxError
 
 pytestmark = pytest.mark.needs("docker")
@@ -105,3 +107,25 @@ def test_base_without_what_is_needed_says_what_the_build_said(engine, built) -> 
     with pytest.raises(SandboxError, match="cannot be built") as caught:
         ensure_image(engine, {}, tag)
     assert "--base-image" in caught.value.mend
+
+
+def test_an_outdated_image_is_found_and_removed_once_no_container_uses_it(engine, built, tmp_path) -> None:
+    tag = ensure_image(engine, helper(tmp_path / "memory", f"print('old {tmp_path.name}')"), None)
+    built.add(tag)
+
+    def stale() -> list[str]:
+        return [one for image in stale_images(engine, [], fresh=timedelta(0)) for one in image.tags]
+
+    assert tag in stale()
+    assert tag not in [one for image in stale_images(engine, []) for one in image.tags], "it is young"
+    assert tag not in [one for image in stale_images(engine, [tag], fresh=timedelta(0)) for one in image.tags]
+    image = next(one for one in stale_images(engine, [], fresh=timedelta(0)) if tag in one.tags)
+    container = engine.containers.create(tag, command=["true"])
+    try:
+        assert tag not in stale()
+        assert not remove_image(engine, image)
+    finally:
+        container.remove(force=True)
+    assert remove_image(engine, image)
+    built.discard(tag)
+    assert tag not in stale()

@@ -9,8 +9,12 @@
 | `slow` | a command of 300 s that has a child in a session of its own; then evidence |
 | `orphan` | leaves a sleep of 300 s that holds stdout, in another session; prints its pid; then evidence |
 | `stdin` | a command that reads its stdin to the end; then evidence |
+| `user` | a command that says who runs it; then evidence |
 | `big` | a command that prints 3 MB; then evidence |
 | `huge` | evidence if the prompt came whole and is longer than 128 KiB, else a final message alone |
+| `haystack` | tries to change, remove and replace the haystack; then evidence |
+| `files`, `fill` | 100,000 files, 1.2 GB; then evidence |
+| `fifo` | a pipe where the evidence should be |
 | `image` | looks at a picture, if there is a tool for it; the note says how many pictures the request held |
 | `badtool`, `badjson` | a call of a tool that does not exist, arguments that are no JSON; then evidence |
 | `loop` | a command for ever |
@@ -27,6 +31,7 @@
 | `reader`, `judge` | a reader's or a judge's reply (see `reading`) |
 
 What follows a "-" in the prefix tells runs apart whose requests are counted: `/m/fail2-a/`, `/m/fail2-b/`.
+Where it is a number, sleeps can be told apart as well: /m/slow-77/ sleeps for 300.77 seconds.
 """
 
 import json
@@ -41,6 +46,10 @@ FINAL = "Done: memory_module_output.json is written. FINAL-MESSAGE-MARK"
 OTHER_MODEL = "another-model-2"
 HUGE = 128 * 1024
 _MINI_END = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+_TAMPER = (
+    "echo changed > haystack/MANIFEST.md; rm -rf haystack/trajectories haystack; mv haystack old; "
+    "ln -sfn /tmp haystack; ls haystack/"
+)
 _BIG = "python3 -c \"for i in range(33000): print('line', i, 'y' * 80)\""
 
 
@@ -55,8 +64,13 @@ _LOOK = ["ls; cat question.json"], ["./memory overview"]
 _STEPS: dict[str, tuple[list[str], ...]] = {
     "ok": (*_LOOK, ["echo to-stderr >&2; sleep 1; exit 3"], [evidence()]),
     "parallel": (["sleep 1; echo A", "sleep 1; echo B"], [evidence()]),
-    "slow": (["touch started; setsid sleep 300 & sleep 300; touch finished"], [evidence()]),
-    "orphan": (["setsid sleep 300 & echo left $!"], [evidence()]),
+    "slow": (["touch started; setsid sleep {nap} & sleep {nap}; touch finished"], [evidence()]),
+    "orphan": (["setsid sleep {nap} & echo left $!"], [evidence()]),
+    "user": (["id"], [evidence()]),
+    "haystack": ([_TAMPER], [evidence()]),
+    "files": (["mkdir files; cd files; seq 100000 | xargs touch"], [evidence()]),
+    "fill": (["for n in 1 2 3 4 5; do head -c 240M /dev/zero > $n.bin; done"], [evidence()]),
+    "fifo": (["mkfifo memory_module_output.json; ls -l"],),
     "stdin": (["timeout 20 cat; echo read to the end: $?"], [evidence()]),
     "big": ([_BIG], [evidence()]),
     "huge": ([evidence()],),
@@ -96,8 +110,8 @@ def refusal(status: int) -> Refusal:
     return Refusal(status, _KINDS.get(status, "api_error"), f"scripted error {status}", retry_after)
 
 
-def act(mode: str, said: Conversation, earlier: int) -> Answer | Refusal | Silence:
-    """What to do with a request, `earlier` ones with the same prefix having come before."""
+def act(mode: str, said: Conversation, earlier: int, run: str = "") -> Answer | Refusal | Silence:
+    """What to do with a request of a run, `earlier` ones with the same prefix having come before."""
     if mode == "hang":
         return Silence()
     if mode == "ctx":
@@ -107,12 +121,12 @@ def act(mode: str, said: Conversation, earlier: int) -> Answer | Refusal | Silen
     if numbered := re.fullmatch(r"(err|late|fail)(\d+)", mode):
         kind, number = numbered[1], int(numbered[2])
         if kind == "fail":
-            return refusal(500) if earlier < number else _answer("ok", said, earlier)
-        return refusal(number) if kind == "err" or said.step >= 2 else _answer("ok", said, earlier)
-    return _answer(mode, said, earlier)
+            return refusal(500) if earlier < number else _answer("ok", said, earlier, run)
+        return refusal(number) if kind == "err" or said.step >= 2 else _answer("ok", said, earlier, run)
+    return _answer(mode, said, earlier, run)
 
 
-def _answer(mode: str, said: Conversation, earlier: int) -> Answer:
+def _answer(mode: str, said: Conversation, earlier: int, run: str) -> Answer:
     if mode == "null":
         return Answer(model=said.model, without_choices=True)
     if mode == "reader":
@@ -121,7 +135,7 @@ def _answer(mode: str, said: Conversation, earlier: int) -> Answer:
         return Answer(text=judged(said), model=said.model)
     if said.shell is None:
         return Answer(text="A title", model=said.model)
-    calls = _odd_calls(mode, said, said.shell, earlier) or _calls(said.shell, _commands(mode, said))
+    calls = _odd_calls(mode, said, said.shell, earlier) or _calls(said.shell, _commands(mode, said, run))
     if not calls and mode not in ("silent", "empty") and _MINI_END in said.system + said.prompt:
         calls = _calls(said.shell, [f"echo {_MINI_END}"])
     return Answer(
@@ -144,7 +158,7 @@ def _odd_calls(mode: str, said: Conversation, shell: Tool, earlier: int) -> tupl
     return ()
 
 
-def _commands(mode: str, said: Conversation) -> list[str]:
+def _commands(mode: str, said: Conversation, run: str) -> list[str]:
     """The commands of the next turn; none where the work is done."""
     if mode == "memory":
         command = search_and_submit(said)
@@ -159,7 +173,8 @@ def _commands(mode: str, said: Conversation) -> list[str]:
     done = sum(bool(turn.command) for turn in said.turns if turn.result is not None)
     for commands in _STEPS.get(mode, _STEPS["ok"]):
         if done <= 0:
-            return commands
+            nap = f"300.{run}" if run.isdecimal() else "300"
+            return [command.replace("{nap}", nap) for command in commands]
         done -= len(commands)
     return []
 

@@ -22,7 +22,7 @@ from tests.scripted_model.modes import Refusal, Silence, act
 from tests.scripted_model.wires import chat, gemini, messages, responses
 
 MODELS = ("scripted-model", "gemini-2.5-pro")
-_MODE = re.compile(r"^/m/([a-z]+\d*)(-[\w.-]*)?(/.*)$")
+_MODE = re.compile(r"^/m/([a-z]+\d*)(?:-([\w.-]*))?(/.*)$")
 _WIRES: tuple[tuple[str, ModuleType], ...] = (
     ("/responses", responses),
     ("/chat/completions", chat),
@@ -80,9 +80,9 @@ class ScriptedModel:
                 {"error": {"message": "no such path or no JSON", "type": "not_found"}}, status
             )
         said: Conversation = wire.read(body, path)
-        earlier = self._earlier[mode + run]
-        self._earlier[mode + run] += 1
-        deed = act(mode, said, earlier)
+        earlier = self._earlier[f"{mode}-{run}"]
+        self._earlier[f"{mode}-{run}"] += 1
+        deed = act(mode, said, earlier, run)
         if isinstance(deed, Silence):
             await _until_gone(request)
             return Response(status_code=504)

@@ -234,3 +234,11 @@ def _ledger(commands: list[str], order: list[int], prefix: str) -> Ledger:
 
 def _event(kind: Kind, call_id: str, command: str) -> TraceEvent:
     return TraceEvent(kind=kind, source=Source.STREAM, call_id=call_id, command=command)
+
+
+def test_results_under_ids_that_the_agent_made_up_belong_to_calls_in_order(attempt, bash: Bash) -> None:
+    attempt.calls(0.1, asks=[bash("sh#1", "a", tool="sh"), bash("sh#2", "b", tool="sh")])
+    gives = [ToolResult(id="made-up-7", text="Exit Code: 1"), ToolResult(id="made-up-8", text="Exit Code: 2")]
+    attempt.calls(1.0, gives=gives)
+    ends = [e for e in attempt.traced("gemini") if e.kind is Kind.TOOL_END]
+    assert [(e.call_id, e.command, e.exit_code) for e in ends] == [("sh#1", "a", 1), ("sh#2", "b", 2)]

@@ -18,11 +18,11 @@ class PiStream:
         self._response = ""
 
     def events(self, record: Record, at: float | None) -> list[TraceEvent] | None:
-        kind = record.get("type")
+        kind = name(record.get("type"))
         if kind in _REPEATED:
             return []
         if kind in _LIFE:
-            return [lifecycle(str(kind), at, reason=record.get("reason"))]
+            return [lifecycle(kind, at, reason=record.get("reason"))]
         match kind:
             case "session":
                 return [lifecycle("session", at, session=record.get("id"))]

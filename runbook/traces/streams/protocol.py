@@ -84,7 +84,7 @@ class ToolCalls:
             raw_command=start.raw_command if start else "",
             arguments=start.arguments if start else "",
             exit_code=exit_code,
-            failed=failed,
+            failed=True if exit_code else failed,
             output=excerpt(output, OUTPUT_CHARACTERS),
             output_bytes=None if output is None else size(output),
             truncated=truncated,

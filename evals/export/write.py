@@ -1,0 +1,148 @@
+"""Writing a run in the public layout: the whole of it, and a folder for each domain to be packaged.
+
+exports/per_question.jsonl, aggregated_metrics.json
+exports/<method>_<domain>_<tier>/{aggregated_metrics.json, per_question.jsonl, run_args.json,
+                                  runtime_inputs/{questions.json, haystack.json}}
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from evals.aggregate import aggregated_metrics
+from evals.dataset import DataRoot
+from evals.export.rows import public_row, runtime_question, scored_question
+from evals.export.rules import DOMAINS, obstacles
+from evals.question import EvalQuestion
+from evals.recorded import RecordedRun
+from runbook.files import write_atomically
+
+_PRIVATE: Any = {"data": True, "store": True, "reader": {"base_url"}, "judge": {"base_url"}}
+"""Settings that say where this machine keeps things and reaches its models."""
+_METHOD = re.compile(r"[A-Za-z0-9._-]+")
+
+
+class ExportError(Exception):
+    """A run that cannot be exported as asked; the message says why, and how to go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written; `obstacles` is empty where it is a benchmark result."""
+
+    files: list[Path]
+    packages: list[Path]
+    """The folders of the domains, for the public packaging scripts; none for an unofficial export."""
+    obstacles: list[str]
+
+
+def export(
+    run: RecordedRun, data: DataRoot, *, method: str | None = None, unofficial: bool = False
+) -> Exported:
+    """Write `exports/` of a run.
+
+    Args:
+        data: the run's own data root, unchanged since.
+        method: the name on a leaderboard; by default made from the agent's.
+        unofficial: write the two files also where the run is no benchmark result, with the reasons in them,
+            and no folder to be packaged.
+
+    Raises:
+        ExportError: the run is no benchmark result, or the method's name cannot be one.
+        OSError: a file cannot be written.
+    """
+    name = method or f"runbook-{re.sub(r'[^A-Za-z0-9.-]+', '-', run.record.config.agent)}"
+    if not _METHOD.fullmatch(name):
+        raise ExportError(f"{name!r} is no method's name: use letters, digits, '.', '_' and '-'")
+    against = obstacles(run, data)
+    if against and not unofficial:
+        raise ExportError(
+            f"{run.name} is no benchmark result: {'; '.join(against)} (--unofficial exports it as what it is)"
+        )
+    folder = run.folder.path / "exports"
+    folder.mkdir(exist_ok=True)
+    questions = [question for question in data.questions if question.id in run.results]
+    stamp = {"unofficial": against} if unofficial else {}
+    files = _write_results(folder, run, data, questions, stamp)
+    packages = []
+    for domain in () if unofficial else DOMAINS:
+        chosen = [question for question in questions if question.domain == domain]
+        if chosen:
+            package = folder / f"{name}_{domain}_{run.record.config.tier}"
+            files += _write_package(package, run, data, chosen, domain=domain, method=name)
+            packages.append(package)
+    return Exported(files, packages, against)
+
+
+def _write_results(
+    folder: Path,
+    run: RecordedRun,
+    data: DataRoot,
+    questions: Sequence[EvalQuestion],
+    stamp: Mapping[str, Any],
+) -> list[Path]:
+    order = {question_id: place for place, question_id in enumerate(run.results)}
+    rows = [
+        public_row(one, run.results[one.id], data.haystacks[one.id], index, order[one.id])
+        for index, one in enumerate(questions)
+    ]
+    metrics = aggregated_metrics([scored_question(one, run.results[one.id]) for one in questions])
+    lines = folder / "per_question.jsonl"
+    write_atomically(lines, b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    return [lines, _write(folder / "aggregated_metrics.json", {**metrics, **stamp})]
+
+
+def _write_package(
+    folder: Path,
+    run: RecordedRun,
+    data: DataRoot,
+    questions: Sequence[EvalQuestion],
+    *,
+    domain: str,
+    method: str,
+) -> list[Path]:
+    inputs = folder / "runtime_inputs"
+    inputs.mkdir(parents=True, exist_ok=True)
+    haystack = {question.id: list(data.haystacks[question.id]) for question in questions}
+    return [
+        *_write_results(folder, run, data, questions, {}),
+        _write(folder / "run_args.json", _run_args(run, questions, domain=domain, method=method)),
+        _write(inputs / "questions.json", [runtime_question(question) for question in questions]),
+        _write(inputs / "haystack.json", haystack),
+    ]
+
+
+def _run_args(
+    run: RecordedRun, questions: Sequence[EvalQuestion], *, domain: str, method: str
+) -> dict[str, Any]:
+    config = run.record.config
+    assert config.reader is not None
+    assert config.judge is not None
+    readings = {one.id: run.results[one.id].reading for one in questions}
+    return {
+        "domain": domain,
+        "tier": config.tier,
+        "method": method,
+        "model": config.reader.model,
+        "evaluator_model": config.judge.model,
+        "started_at_utc": run.record.created_at,
+        "harness": f"agent-runbook {run.record.versions.get('agent-runbook', '')}".strip(),
+        "settings": config.model_dump(mode="json", exclude=_PRIVATE),
+        "versions": run.record.versions,
+        "data_digests": run.record.data_digests,
+        "prompt_digests": run.record.prompt_digests,
+        "fallbacks": {
+            question_id: record.reading.fallback
+            for question_id, record in readings.items()
+            if record and record.reading and record.reading.fallback
+        },
+    }
+
+
+def _write(path: Path, value: Any) -> Path:
+    write_atomically(path, orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    return path

@@ -1,0 +1,1 @@
+"""Our controller inside the public harness: the user's checkout runs and scores, we answer its queries."""

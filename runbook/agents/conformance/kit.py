@@ -1,0 +1,188 @@
+"""Runs cases: one attempt each through the controller against the scripted model, and judges what it left."""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from manifests.views import View
+from runbook.agents.conformance.cases import Case
+from runbook.agents.conformance.checks import ALWAYS
+from runbook.agents.conformance.haystack import question
+from runbook.agents.conformance.observing import Observed, observe, processes_with
+from runbook.memory import Memory, QueryTask
+from runbook.question import Question
+from sandbox.snapshot import Snapshot
+
+Verdict = Literal["pass", "fail", "n/a"]
+NEED_ISOLATION = ("user", "haystack", "files", "fill")
+SETTLING_SECONDS = 3.0  # in which the engine's last processes may end
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Under what an attempt is made."""
+
+    base_url: str
+    """Of the scripted model, with the mode, without /v1."""
+    wall_seconds: float
+    idle_seconds: float
+    calls: int
+    """Budget of model calls."""
+    retry_seconds: float
+    """How long the gateway tries again."""
+
+
+class Bench(Protocol):
+    """An agent in a sandbox, ready for attempts."""
+
+    @property
+    def agent(self) -> str: ...
+
+    @property
+    def prompt_in_argument(self) -> bool:
+        """Whether the prompt is an argument, of which none may be longer than 128 KiB."""
+        ...
+
+    @property
+    def isolates(self) -> bool:
+        """Whether the sandbox keeps commands from the host's files, with a user and limits of their own."""
+        ...
+
+    def memory(self, terms: Terms) -> AbstractContextManager[Memory]:
+        """A memory that makes one attempt with this agent under these terms."""
+        ...
+
+    def containers(self, question: str) -> list[str]:
+        """Containers that carry the label of a question."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """A cell of the table."""
+
+    agent: str
+    case: str
+    verdict: Verdict
+    outcome: str = ""
+    reason: str = ""
+    """What is wrong, or why the case does not apply; with a pass the outcome's own detail."""
+    seconds: float = 0.0
+    calls: int = 0
+    folder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """What all cases share."""
+
+    server: str
+    """URL of the scripted model."""
+    haystack: View
+    folder: Path
+    """Receives `<agent>/<case>/<attempt>/`."""
+    idle_seconds: float = 30.0
+    """The idle limit of the case that is about it."""
+    deadline_seconds: float = 40.0
+    """The deadline of those cases that are about it: time to start, and to run a command."""
+    patience_seconds: float = 180.0
+    """The deadline of all others."""
+    cancel: threading.Event = field(default_factory=threading.Event)
+
+    def run(
+        self, benches: Iterable[Bench], cases: Iterable[Case], *, parallel: int = 2
+    ) -> Iterator[CaseResult]:
+        """Results as they come in.
+
+        The first exception of a case (a sandbox that cannot be started) ends the run.
+        """
+        chosen = tuple(cases)
+        with ThreadPoolExecutor(parallel) as pool:
+            running = [pool.submit(self.one, bench, case) for bench in benches for case in chosen]
+            try:
+                for done in as_completed(running):
+                    yield done.result()
+            finally:
+                self.cancel.set()
+                for future in running:
+                    future.cancel()
+
+    def one(self, bench: Bench, case: Case) -> CaseResult:
+        """Run one case."""
+        if why := _not_applicable(bench, case):
+            return CaseResult(bench.agent, case.name, "n/a", reason=why)
+        token = str(secrets.randbelow(10**9) + 10**9)
+        terms = self._terms(case, token)
+        folder = self.folder / bench.agent / case.name
+        before, begun = Snapshot.take(self.haystack.path), time.monotonic()
+        with bench.memory(terms) as memory:
+            result = memory.query(
+                QueryTask(
+                    question=Question(text=question(case.question_bytes)),
+                    haystack=self.haystack,
+                    folder=folder,
+                    cancel=self.cancel,
+                    labels={"run": "conformance", "question": token},
+                )
+            )
+        seconds = time.monotonic() - begun
+        alive = _settled(lambda: [*processes_with(f"300.{token}"), *bench.containers(token)])
+        seen = observe(
+            result,
+            folder,
+            wall_seconds=terms.wall_seconds,
+            idle_seconds=terms.idle_seconds,
+            alive=alive,
+            haystack_whole=not Snapshot.take(self.haystack.path).differences(before),
+        )
+        wrong = _wrong(case, seen)
+        return CaseResult(
+            agent=bench.agent,
+            case=case.name,
+            verdict="fail" if wrong else "pass",
+            outcome=seen.record.outcome.value,
+            reason="; ".join(wrong) or seen.record.detail,
+            seconds=seconds,
+            calls=len(seen.calls),
+            folder=str(seen.folder),
+        )
+
+    def _terms(self, case: Case, token: str) -> Terms:
+        return Terms(
+            base_url=f"{self.server}/m/{case.mode}-{token}",
+            wall_seconds=self.deadline_seconds if case.short_deadline else self.patience_seconds,
+            idle_seconds=self.idle_seconds if case.short_idle else self.patience_seconds,
+            calls=case.calls,
+            retry_seconds=case.retry_seconds,
+        )
+
+
+def _not_applicable(bench: Bench, case: Case) -> str:
+    if case.question_bytes and bench.prompt_in_argument:
+        return "takes its prompt as an argument, which holds at most 128 KiB"
+    if case.name in NEED_ISOLATION and not bench.isolates:
+        return "the sandbox does not isolate"
+    return ""
+
+
+def _wrong(case: Case, seen: Observed) -> list[str]:
+    """Everything that is wrong, the outcome first."""
+    wrong = [problem for check in (*ALWAYS, *case.checks) if (problem := check(seen))]
+    if seen.record.outcome not in case.expected:
+        expected = " or ".join(sorted(case.expected))
+        wrong.insert(0, f"{seen.record.outcome} ({seen.record.detail}) where {expected} was expected")
+    return wrong
+
+
+def _settled(alive: Callable[[], list[str]]) -> list[str]:
+    """What is alive once the last had its time to end."""
+    end = time.monotonic() + SETTLING_SECONDS
+    while (found := alive()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return found
