@@ -24,6 +24,7 @@ from runbook.cli.options import (
     Timeout,
 )
 from runbook.cli.terminal import terminal
+from runbook.complaints import of_system
 
 evaluation = typer.Typer(cls=Commands, no_args_is_help=True, help="Run, resume and look at evaluations.")
 
@@ -46,7 +47,9 @@ def run(
     reader_model: ReaderModel = None,
     judge: JudgeUrl = None,
     judge_model: JudgeModel = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions: a smoke run.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, max=10**9, help="Only the first N questions: a smoke run.")
+    ] = None,
     questions: Annotated[
         Path | None, typer.Option(help="Only the questions whose ids this file lists, one a line.")
     ] = None,
@@ -59,7 +62,7 @@ def run(
     summaries: Annotated[bool, typer.Option(help="Ablation: give the agent the two long summaries.")] = False,
     helper: Annotated[bool, typer.Option(help="Ablation: give the agent the memory command.")] = True,
     candidates: Annotated[bool, typer.Option(help="Rank candidates for the agent beforehand.")] = True,
-    seed: Annotated[int, typer.Option(help="Order of questions, random baseline.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Order of questions, random baseline.")] = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, run nothing.")] = False,
 ) -> None:
     """Run an evaluation over a data root."""
@@ -121,18 +124,25 @@ def resume(
 @evaluation.command()
 def show(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")],
+    errata: Annotated[
+        Path | None, typer.Option(help="Errata file (TOML or JSON): also the scores with it.")
+    ] = None,
+    suspects: Annotated[bool, typer.Option("--suspects", help="List the doubtful scores.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the figures of a run, finished or not."""
     from evals.runs.folder import RunFolder
     from evals.runs.summary import summarise
+    from runbook.cli.auditing import audit, print_audit
     from runbook.cli.tables import print_json, print_summary
 
     summary = summarise(RunFolder.open(folder))
+    looked_at = audit(folder, errata)
     if as_json:
-        print_json(summary)
+        print_json(summary | looked_at.summary())
     else:
         print_summary(terminal(), summary, folder)
+        print_audit(terminal(), looked_at, list_suspects=suspects)
 
 
 def _question_ids(file: Path | None) -> tuple[str, ...] | None:
@@ -140,8 +150,10 @@ def _question_ids(file: Path | None) -> tuple[str, ...] | None:
         return None
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Mistake(f"--questions: {file} cannot be read: {error}") from None
+    except OSError as error:
+        raise Mistake(f"--questions: {of_system(error)}") from None
+    except UnicodeDecodeError as error:
+        raise Mistake(f"--questions: {file}: byte {error.start + 1} is not UTF-8 (save it as UTF-8)") from None
     ids = tuple(line.strip() for line in lines if line.strip())
     if not ids:
         raise Mistake(f"--questions: {file} lists no question id")
