@@ -17,6 +17,7 @@ from runbook.cli.importing import importing
 from runbook.cli.official import official
 from runbook.cli.sandboxes import sandboxes
 from runbook.cli.storing import storing
+from runbook.cli.traces import traces
 
 app = typer.Typer(
     cls=Commands,
@@ -48,6 +49,7 @@ app.command()(doctor)
 app.command()(ask)
 app.command()(compare)
 app.command()(frontier)
+app.command()(traces)
 app.add_typer(importing, name="import")
 app.add_typer(storing, name="store")
 evaluation.command()(export)

@@ -26,6 +26,22 @@ class Audit:
     why_none: str
     errata: "Rescored | None"
 
+    def summary(self) -> dict[str, object]:
+        """For programs, beside the official figures; Pydantic values are made plain."""
+        doubts = None
+        if self.suspects is not None:
+            doubts = [
+                {
+                    "question_id": one.question_id,
+                    "score": one.score,
+                    "gold": one.gold,
+                    "answer": one.answer,
+                    "suspects": [suspect.model_dump(mode="json") for suspect in one.suspects],
+                }
+                for one in self.suspects
+            ]
+        return {"suspects": doubts, "errata": self.errata}
+
 
 def audit(folder: Path, errata_file: Path | None) -> Audit:
     """Look at the scores of a run again. Raises Mistake for an errata file that cannot be used."""
@@ -36,6 +52,8 @@ def audit(folder: Path, errata_file: Path | None) -> Audit:
     from evals.recorded import data_of, load_run
 
     run = load_run(folder)
+    if errata_file is None and not run.scored():
+        return Audit([], "", None)
     try:
         questions = {one.id: one for one in data_of(run).questions}
     except DatasetError as error:

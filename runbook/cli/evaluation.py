@@ -60,9 +60,12 @@ def run(
     reader_model: ReaderModel = None,
     judge: JudgeUrl = None,
     judge_model: JudgeModel = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions: a smoke run.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, max=10**9, help="Only the first N questions: a smoke run.")
+    ] = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Only N questions, each type with its share: a smoke run.")
+        int | None,
+        typer.Option(min=1, max=10**9, help="Only N questions, each type with its share: a smoke run."),
     ] = None,
     questions: Annotated[
         Path | None, typer.Option(help="Only the questions whose ids this file lists, one a line.")
@@ -79,7 +82,9 @@ def run(
     summaries: Annotated[bool, typer.Option(help="Ablation: give the agent the two long summaries.")] = False,
     helper: Annotated[bool, typer.Option(help="Ablation: give the agent the memory command.")] = True,
     candidates: Annotated[bool, typer.Option(help="Rank candidates for the agent beforehand.")] = True,
-    seed: Annotated[int, typer.Option(help="Order of questions, sample, random baseline.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**63 - 1, help="Order of questions, sample, random baseline.")
+    ] = 0,
     changes: Annotated[
         list[str] | None,
         typer.Option(
@@ -125,15 +130,22 @@ def resume(
 @evaluation.command()
 def show(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")],
+    errata: Annotated[
+        Path | None, typer.Option(help="Errata file (TOML or JSON): also the scores with it.")
+    ] = None,
+    suspects: Annotated[bool, typer.Option("--suspects", help="List the doubtful scores.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the figures of a run, finished or not."""
     from evals.runs.folder import RunFolder
     from evals.runs.summary import summarise
+    from runbook.cli.auditing import audit, print_audit
     from runbook.cli.tables import print_json, print_summary
 
     summary = summarise(RunFolder.open(folder))
+    looked_at = audit(folder, errata)
     if as_json:
-        print_json(summary)
+        print_json(summary | looked_at.summary())
     else:
         print_summary(terminal(), summary, folder)
+        print_audit(terminal(), looked_at, list_suspects=suspects)

@@ -11,6 +11,7 @@ from evals.runs.config_file import ConfigError, read_config
 from runbook.cli.endpoints import endpoint
 from runbook.cli.failures import Mistake
 from runbook.cli.home import store_folder
+from runbook.complaints import of_system
 
 ELSEWHERE = {"config", "out", "changes", "dry_run", "questions", "record", "replay"}
 ENDPOINTS = ("reader", "judge")
@@ -52,8 +53,12 @@ def settle(ctx: typer.Context, file: Path | None, changes: Iterable[str]) -> Run
 def _question_ids(file: Path) -> tuple[str, ...]:
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Mistake(f"--questions: {file} cannot be read: {error}") from None
+    except OSError as error:
+        raise Mistake(f"--questions: {of_system(error)}") from None
+    except UnicodeDecodeError as error:
+        raise Mistake(
+            f"--questions: {file}: byte {error.start + 1} is not UTF-8 (save it as UTF-8)"
+        ) from None
     ids = tuple(line.strip() for line in lines if line.strip())
     if not ids:
         raise Mistake(f"--questions: {file} lists no question id")

@@ -4,6 +4,7 @@ import asyncio
 import weakref
 from concurrent.futures import Executor
 from typing import Any
+from urllib.request import getproxies
 
 import aiohttp
 
@@ -29,7 +30,7 @@ class Upstream:
                 sock_connect=connect_seconds, sock_read=silence_seconds, total=None
             ),
             auto_decompress=False,
-            trust_env=True,
+            trust_env=bool(getproxies()),
         )
 
     async def answer(self, line: Line, exchange: Exchange, send: Send) -> None:

@@ -1,0 +1,1 @@
+"""What agents did in a run: commands by class, time, states found, opened and cited, money."""

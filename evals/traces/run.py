@@ -1,0 +1,180 @@
+"""A run's traces, question by question."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from evals.dataset import DatasetError, load_data_root
+from evals.evidence_recall import states_of
+from evals.question import Gold
+from evals.runs.config import RunRecord
+from evals.runs.folder import RunFolder
+from evals.runs.summary import QuestionResult, load_results
+from evals.traces.addresses import Names, State, listed_states
+from evals.traces.attempt import AttemptFigures, AttemptReading, read_attempt
+from evals.traces.funnel import ErrorClass, Funnel, error_class, is_gold, share_hit
+from manifests.store import Store, StoreError
+from runbook.traces import TraceError, read_trace
+from runbook.untrusted_files import UnreadableFile, read_untrusted
+
+TRACE = "trace.jsonl"
+_CANDIDATES = "CANDIDATES.md"
+_CANDIDATES_BYTES = 256 * 1024
+
+
+class AttemptTrace(BaseModel):
+    """One attempt of a question."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    number: int
+    outcome: str
+    seconds: float
+    figures: AttemptFigures | None
+    """None where there is no trace to read."""
+    problem: str = ""
+    """Why there is none."""
+
+
+class QuestionTrace(BaseModel):
+    """One question: its attempts, and how far its gold came in the one that counts, the last."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question_id: str
+    question_type: str
+    agent: str
+    outcome: str
+    score: int | None
+    attempts: list[AttemptTrace]
+    funnel: Funnel
+    error_class: ErrorClass | None = None
+    states_opened: int | None = None
+    first_gold_seconds: float | None = None
+    """When the last attempt first asked for a state of the gold."""
+
+
+class RunTraces(BaseModel):
+    """All questions of a run that were asked."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    run: str
+    agent: str
+    questions: list[QuestionTrace]
+    notes: list[str] = []
+    """What could not be told, and why."""
+
+
+def trace_run(path: Path) -> RunTraces:
+    """Read the traces of a run, finished or not.
+
+    Raises:
+        RunError: `path` is no run, or its records are damaged.
+    """
+    folder = RunFolder.open(path)
+    record = folder.record()
+    notes: list[str] = []
+    gold = _gold(record, notes)
+    names = _names(record, notes)
+    questions = [
+        _question(folder, record, result, gold.get(result.question_id), names)
+        for result in load_results(folder, record)
+        if result.query is not None
+    ]
+    if not questions:
+        notes.append("no question has been asked yet")
+    untraced = sum(attempt.figures is None for question in questions for attempt in question.attempts)
+    if untraced:
+        notes.append(f"{untraced} attempts have no trace that can be read")
+    return RunTraces(run=str(path), agent=record.config.agent, questions=questions, notes=notes)
+
+
+def _question(
+    folder: RunFolder, record: RunRecord, result: QuestionResult, gold: Gold | None, names: Names
+) -> QuestionTrace:
+    assert result.query is not None
+    query = result.query.result
+    attempts, last = [], AttemptReading(AttemptFigures())
+    candidates: set[State] | None = None
+    for attempt in query.attempts:
+        place = folder.attempts_folder(result.question_id) / str(attempt.number)
+        reading, problem = _read(place, names)
+        attempts.append(
+            AttemptTrace(
+                number=attempt.number,
+                outcome=attempt.outcome.value,
+                seconds=attempt.seconds,
+                figures=reading.figures if reading else None,
+                problem=problem,
+            )
+        )
+        last = reading or AttemptReading(AttemptFigures())
+        candidates = _candidates(place, names)
+    traced = bool(attempts and attempts[-1].figures)
+    cited = share_hit(states_of(query.evidence.trajectory_spans) if query.evidence else (), gold)
+    golden = [at for state, at in last.opened.items() if gold and at is not None and is_gold(state, gold)]
+    return QuestionTrace(
+        question_id=result.question_id,
+        question_type=result.question_type,
+        agent=query.attempts[-1].agent if query.attempts else record.config.agent,
+        outcome=result.outcome.value if result.outcome else "",
+        score=result.score,
+        attempts=attempts,
+        funnel=Funnel(
+            in_candidates=None if candidates is None else share_hit(candidates, gold),
+            listed=share_hit(last.listed, gold) if traced else None,
+            opened=share_hit(last.opened, gold) if traced else None,
+            cited=cited,
+            in_context=_in_context(result, cited),
+            answered=None if result.score is None else result.score == 1,
+            answered_from_gold=None if result.score is None or cited is None else result.score == cited == 1,
+        ),
+        error_class=error_class(result.question_type, result.score, cited),
+        states_opened=len(last.opened) if traced else None,
+        first_gold_seconds=min(golden, default=None),
+    )
+
+
+def _in_context(result: QuestionResult, cited: float | None) -> float | None:
+    reading = result.reading.reading if result.reading else None
+    return None if reading is None or reading.cut.truncated else cited
+
+
+def _read(place: Path, names: Names) -> tuple[AttemptReading | None, str]:
+    try:
+        return read_attempt(read_trace(place / TRACE), names), ""
+    except TraceError as error:
+        return None, str(error)
+
+
+def _candidates(place: Path, names: Names) -> set[State] | None:
+    """The states that lay before the agent, which may have changed the file since; None without a file."""
+    try:
+        text = read_untrusted(place / "workspace" / _CANDIDATES, _CANDIDATES_BYTES, below=place)
+    except UnreadableFile:
+        return None
+    return listed_states(text.decode("utf-8", "replace"), names)
+
+
+def _gold(record: RunRecord, notes: list[str]) -> Mapping[str, Gold]:
+    try:
+        root = load_data_root(record.config.data, record.config.tier)
+    except DatasetError as error:
+        notes.append(f"no gold, so no funnel: {error}")
+        return {}
+    if root.gold is None:
+        notes.append(f"no gold, so no funnel: {record.config.data} has no gold.json")
+    return root.gold or {}
+
+
+def _names(record: RunRecord, notes: list[str]) -> Names:
+    if not (record.config.store / "FORMAT").is_file():
+        notes.append(f"no store at {record.config.store}, so nothing is said of opened states")
+        return Names({})
+    try:
+        return Names({entry.slug: entry.id for entry in Store.open(record.config.store).entries()})
+    except StoreError as error:
+        notes.append(f"nothing is said of opened states: {error}")
+        return Names({})
