@@ -11,6 +11,7 @@ from evals.evidence_recall import summarize_answers, summarize_recall
 from evals.runs.config import RunRecord
 from evals.runs.folder import RunFolder
 from evals.runs.records import QueryRecord, ReadingRecord, VerdictRecord, is_scoreless
+from evals.runs.spending import spending
 from runbook.outcomes import Outcome
 
 
@@ -78,6 +79,7 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
     queried = [result for result in results if result.query is not None]
     with_reader = record.config.reader is not None
     outcomes = Counter(result.outcome.value for result in results if result.outcome is not None)
+    correct = sum(result.score or 0 for result in results) if with_reader else None
     return {
         "questions": len(results),
         "tier_questions": record.tier_questions,
@@ -89,6 +91,7 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
         **_in_context(queried),
         "evidence": _evidence(queried),
         "latency": latency_figures([result.query.result.seconds for result in queried if result.query]),
+        "model_use": spending([result.query for result in queried if result.query], correct),
         "attempts_per_question": _mean([len(r.query.result.attempts) for r in queried if r.query]),
         "sandbox": _sandbox(queried) or record.config.sandbox,
         "agent": record.config.agent,

@@ -78,7 +78,24 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
             f"p95 {number(latency['p95'])}, max {number(latency['max'])}",
         )
     )
+    if summary["model_use"] is not None:
+        rows += _model_rows(summary["model_use"])
     return rows
+
+
+def _model_rows(use: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the memory's model calls took, as seen on the wire."""
+    told = [
+        f"{name.replace('_', ' ')} {count:,}" for name, count in use["tokens"].items() if count is not None
+    ]
+    failed = f", {use['failed_calls']} failed" if use["failed_calls"] else ""
+    cost = "price unknown" if use["cost_usd"] is None else f"{use['cost_usd']:.2f} USD"
+    return [
+        ("model", f"{', '.join(map(inert, use['models'])) or NONE}: {counted(use['calls'], 'call')}{failed}"),
+        ("  tokens", ", ".join(told) or "the provider told none"),
+        ("  cost", cost),
+        ("  rate-limit wait", f"{number(use['rate_limit_seconds'])} s, part of the latency"),
+    ]
 
 
 def percent(share: float | None) -> str:
