@@ -35,16 +35,21 @@ class DataRoot:
     def check_trajectories(self, known: Collection[str]) -> None:
         """Raise DatasetError where a haystack names a trajectory that is not among the `known` ids."""
         known = frozenset(known)
-        for question, trajectories in self.haystacks.items():
+        for trajectories in self.haystacks.values():
             for trajectory in trajectories:
                 if trajectory not in known:
-                    haystack = read_json(self.path / _haystack_name(self.tier), digest=None)
-                    raise haystack.error(
-                        f"the haystack of question {question!r} names trajectory {trajectory!r}, "
-                        "which trajectories.jsonl does not have",
-                        "add the trajectory, or take its id out of the haystack",
-                        near=trajectory,
-                    )
+                    raise self.unknown_trajectory(trajectory)
+
+    def unknown_trajectory(self, trajectory: str) -> DatasetError:
+        """The complaint that a haystack names a trajectory which is not there."""
+        question = next(one for one, named in self.haystacks.items() if trajectory in named)
+        haystack = read_json(self.path / _haystack_name(self.tier), digest=None)
+        return haystack.error(
+            f"the haystack of question {question!r} names trajectory {trajectory!r}, "
+            "which trajectories.jsonl does not have",
+            "add the trajectory, or take its id out of the haystack",
+            near=trajectory,
+        )
 
 
 def load_data_root(path: Path, tier: str = "small") -> DataRoot:

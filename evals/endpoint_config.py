@@ -10,12 +10,22 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, Se
 def _plain_http(url: str | None) -> str | None:
     if url is None:
         return None
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if not _is_address(url):
         raise ValueError(f"{url!r} is no http or https address")
+    parts = urlsplit(url)
     if parts.username or parts.password:
         raise ValueError("the address holds a user name or password: give the key by environment variable")
     return url
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+        host.encode("idna")  # refuses labels that are empty or too long
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(host) and port != 0
 
 
 class Sampling(BaseModel):

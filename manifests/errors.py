@@ -5,5 +5,17 @@ class DataError(ValueError):
     """Recorded data that cannot be used. The message names the file and, where there is one, the line."""
 
 
+class UnknownTrajectoryError(DataError):
+    """A data root lacks a trajectory that was asked for."""
+
+    def __init__(self, message: str, trajectory_id: str) -> None:
+        super().__init__(message)
+        self.trajectory_id = trajectory_id
+
+
 class StoreError(RuntimeError):
-    """The store cannot be read or written: newer format, full disk, no permission, damage."""
+    """The store cannot be read or written: full disk, no permission, damage."""
+
+
+class WrongStoreError(StoreError):
+    """The user chose a folder that cannot serve as a store: another thing, or a store of a newer version."""

@@ -17,7 +17,7 @@ _MENDS: Mapping[int, tuple[str, str]] = {
     errno.EPERM: ("operation not permitted", "change its owner or permissions, or choose another place"),
     errno.ENOENT: (
         "it is not there",
-        "bring it back; what a store lacks, `runbook store verify --repair` and another import mend",
+        "bring it back or choose another place; `runbook store verify --repair` and an import mend a store",
     ),
     errno.ENOTDIR: ("a file stands where a folder is needed", "move that file away, or choose another place"),
     errno.EISDIR: ("it is a folder, not a file", "name a file"),

@@ -10,6 +10,7 @@ import contextlib
 import os
 import selectors
 import socket
+import struct
 import time
 
 TYPE_CHECKING = False
@@ -20,6 +21,7 @@ PIECE = 64 * 1024
 BACKLOG = 128
 PATIENCE = 3.0  # how long a client waits for a gateway that is being restarted
 AGAIN = 0.1
+LINGER = 2.0  # how long a client that was answered early may go on sending
 UNREACHABLE = b'{"error": {"message": "the model gateway is not there", "type": "bad_gateway", "code": 502}}'
 BAD_GATEWAY = (
     b"HTTP/1.1 502 Bad Gateway\r\ncontent-type: application/json\r\nconnection: close\r\n"
@@ -83,6 +85,7 @@ class Side:
         self.ended = False  # it sends no more
         self.told = False  # it was told that nothing more comes
         self.failed = False
+        self.hung_up = False  # it took no more before it had ended: what it says is an early answer
 
     def read(self, across: Side | None) -> None:
         """Take one piece for the other side; where that takes nothing any more, throw it away."""
@@ -105,6 +108,7 @@ class Side:
             return
         except OSError:
             self.pending, self.told, self.failed = b"", True, True
+            self.hung_up = not self.ended
         else:
             self.pending = self.pending[sent:]
 
@@ -123,7 +127,20 @@ class Pair:
     def __init__(self, client: socket.socket) -> None:
         self.client = Side(client)
         self.gateway: Side | None = None
-        self.give_up = time.monotonic() + PATIENCE
+        self.until = time.monotonic() + PATIENCE  # for the gateway to be there, later for the client to go
+
+    def is_over(self) -> bool:
+        """Whether nobody waits for anything any more."""
+        if self.client.failed or all(side.ended and side.told for side, _ in self.sides()):
+            return True
+        gateway = self.gateway
+        return (
+            gateway is not None and gateway.failed and gateway.ended and self.client.told and self._is_late()
+        )
+
+    def _is_late(self) -> bool:
+        """Whether the client sent to a gateway that was gone, as a new request on an old connection does."""
+        return self.gateway is None or not self.gateway.hung_up or time.monotonic() >= self.until
 
     def sides(self) -> Iterator[tuple[Side, Side | None]]:
         """Each side with the one across."""
@@ -142,17 +159,20 @@ class Forwarder:
         self._selector = selectors.DefaultSelector()
         self._selector.register(listener, selectors.EVENT_READ)
         self._waiting: list[Pair] = []
+        self._leaving: list[Pair] = []
 
     def run(self) -> None:
         """Forward for ever."""
         while True:
-            for key, events in self._selector.select(AGAIN if self._waiting else None):
+            for key, events in self._selector.select(AGAIN if self._waiting or self._leaving else None):
                 if key.fileobj is self._listener:
                     self._accept()
                 else:
                     self._serve(key.data, key.fd, events)
             for pair in list(self._waiting):
                 self._connect(pair)
+            for pair in list(self._leaving):
+                self._watch(pair)
 
     def _accept(self) -> None:
         try:
@@ -170,7 +190,7 @@ class Forwarder:
             link.connect(self._path)
         except OSError:  # not there, not listening, or its queue is full
             link.close()
-            if time.monotonic() < pair.give_up:
+            if time.monotonic() < pair.until:
                 return
             pair.client.pending = BAD_GATEWAY
         else:
@@ -195,10 +215,13 @@ class Forwarder:
         for side, across in pair.sides():
             if (across is None or across.ended) and not side.pending and not side.told:
                 side.tell_end()
-        # A gateway that failed may have answered before; a client that failed wants nothing any more.
-        if pair.client.failed or all(side.ended and side.told for side, _ in pair.sides()):
+        if pair.is_over():
             self._close(pair)
             return
+        gateway = pair.gateway
+        if gateway is not None and gateway.hung_up and gateway.ended and pair not in self._leaving:
+            pair.until = time.monotonic() + LINGER
+            self._leaving.append(pair)
         for side, across in pair.sides():
             wanted = selectors.EVENT_WRITE if side.pending else 0
             if not side.ended and not (across is not None and across.pending):
@@ -215,6 +238,11 @@ class Forwarder:
             self._selector.unregister(side.link)
 
     def _close(self, pair: Pair) -> None:
+        if pair in self._leaving:
+            self._leaving.remove(pair)
+        if not pair.client.ended:  # it must not wait for an answer to what it sends from now on
+            reset = struct.pack("ii", 1, 0)
+            pair.client.link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
         for side, _ in pair.sides():
             self._ask(pair, side, 0)
             side.link.close()

@@ -3,8 +3,11 @@
 import socket
 from urllib.parse import urlsplit
 
+from pydantic import ValidationError
+
 from evals.endpoint_config import JUDGE_SAMPLING, READER_SAMPLING, EndpointConfig
 from runbook.cli.failures import Mistake
+from runbook.complaints import of_validation
 
 
 def endpoint(role: str, url: str | None, model: str | None) -> EndpointConfig | None:
@@ -17,8 +20,8 @@ def endpoint(role: str, url: str | None, model: str | None) -> EndpointConfig | 
         return EndpointConfig(
             base_url=url, model=model, sampling=READER_SAMPLING if role == "reader" else JUDGE_SAMPLING
         )
-    except ValueError as error:
-        raise Mistake(f"--{role}: {_reason(error)}") from None
+    except ValidationError as error:
+        raise Mistake(f"--{role}: {of_validation(error)}") from None
 
 
 def refuse_unreachable(role: str, config: EndpointConfig) -> None:
@@ -34,7 +37,3 @@ def refuse_unreachable(role: str, config: EndpointConfig) -> None:
             f"--{role}: {config.base_url} is not reachable: {error.strerror or error}; "
             "start it, or mend the address"
         ) from None
-
-
-def _reason(error: ValueError) -> str:
-    return str(error).splitlines()[-2].strip() if "\n" in str(error) else str(error)

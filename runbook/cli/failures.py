@@ -108,13 +108,15 @@ def _code(error: Exception) -> int | None:
     from evals.dataset_files import DatasetError
     from evals.endpoint_errors import EndpointError
     from evals.runs.folder import RunError, RunFailure
-    from manifests.errors import DataError, StoreError
+    from manifests.errors import DataError, StoreError, WrongStoreError
     from runbook.agents import UnknownAgentError
     from sandbox.protocol import SandboxError
 
     if isinstance(error, RunFailure):
         return FAILURE
     if isinstance(error, (Mistake, DatasetError, DataError, RunError, UnknownAgentError, ValidationError)):
+        return MISTAKE
+    if isinstance(error, WrongStoreError):
         return MISTAKE
     if isinstance(error, OSError):
         return MISTAKE if error.errno in _USERS_OWN else FAILURE

@@ -24,6 +24,7 @@ from evals.runs.records import now
 from evals.runs.stages import Stages
 from evals.runs.summary import is_pending, load_results, summarise
 from instructions import prompt_digests
+from manifests.errors import UnknownTrajectoryError
 from manifests.importing import import_lme_v2
 from manifests.store import Store
 from runbook.cli.assembly import ArmSettings, assemble_memory, chosen_agent
@@ -253,7 +254,10 @@ def _import(prepared: Prepared, store: Store, console: Console) -> dict[str, str
     """Import what the chosen questions' haystacks name; returns the slug of each trajectory id."""
     wanted = {one for question in prepared.questions for one in prepared.data.haystacks[question.id]}
     with counting(console, "trajectories") as progress:
-        report = import_lme_v2(prepared.config.data, store, only=wanted, progress=progress)
+        try:
+            report = import_lme_v2(prepared.config.data, store, only=wanted, progress=progress)
+        except UnknownTrajectoryError as error:
+            raise prepared.data.unknown_trajectory(error.trajectory_id) from error
     print_warnings(console, report)
     prepared.data.check_trajectories(report.slugs.keys())
     return dict(report.slugs)

@@ -121,6 +121,18 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     assert not (tmp_path / "run" / "questions").exists()
 
 
+def test_a_haystack_that_names_an_unknown_trajectory_is_said_with_its_line(
+    runbook: Runbook, data_root: Path
+) -> None:
+    haystacks = data_root / "haystacks" / "lme_v2_small.json"
+    named = json.loads(haystacks.read_text())
+    named["q-1"].append("nowhere")
+    haystacks.write_text(json.dumps(named, indent=1))
+    ended = runbook("eval", "run", "--data", data_root, "--out", "run", *agent(SUBMIT))
+    assert ended.returncode == 2
+    assert "lme_v2_small.json:13: the haystack of question 'q-1' names trajectory 'nowhere'" in ended.stderr
+
+
 def test_an_agent_that_is_not_ours_needs_isolation_or_permission(runbook: Runbook, data_root: Path) -> None:
     command = ["--agent", "command", "--agent-command", "true", "--sandbox", "process"]
     ended = runbook("eval", "run", "--data", data_root, "--out", "run", *command)

@@ -185,6 +185,14 @@ def test_a_provider_without_a_key_is_refused_before_any_request(monkeypatch):
     assert caught.value.outcome is Outcome.AUTH_ERROR
 
 
+@pytest.mark.parametrize(
+    "url", ["ftp://x/v1", "http://", "http://[::1", "http://x:99999/v1", f"http://{'a' * 64}.x/v1", "x"]
+)
+def test_what_is_no_address_is_refused_as_such(config, url):
+    with pytest.raises(ValueError, match="is no http or https address"):
+        config(base_url=url)
+
+
 def test_a_key_in_the_address_is_refused(config):
     with pytest.raises(ValueError, match="environment variable"):
         config(base_url="http://me:secret@127.0.0.1/v1")

@@ -278,6 +278,33 @@ def test_an_answer_that_comes_before_the_whole_request_arrives(path: Path, port:
     server.end()
 
 
+def test_a_new_request_on_a_connection_that_the_gateway_closed_fails_at_once(path: Path, port: int) -> None:
+    def once(connection: socket.socket) -> None:
+        connection.sendall(connection.recv(100))
+
+    server = Gateway(path, once)
+    with connect(port) as link:
+        link.sendall(b"one")
+        assert read_all(link) == b"one"
+        begun = time.monotonic()
+        with pytest.raises(OSError):
+            while True:
+                link.sendall(b"two")
+                time.sleep(0.01)
+        assert time.monotonic() - begun < 1
+    server.end()
+
+
+def test_a_client_that_never_stops_sending_is_cut_off(path: Path, port: int) -> None:
+    server = Gateway(path, lambda connection: connection.sendall(connection.recv(10)))
+    with connect(port) as link, pytest.raises(OSError):
+        begun = time.monotonic()
+        while time.monotonic() - begun < 20:
+            link.sendall(bytes(1 << 16))
+            time.sleep(0.001)
+    server.end()
+
+
 def test_a_client_that_goes_away_is_noticed(path: Path, port: int) -> None:
     gone = threading.Event()
 
