@@ -33,6 +33,11 @@ def workspace_registry() -> Path:
     return home() / "workspaces"
 
 
+def tool_chains() -> Path:
+    """Where agents are installed."""
+    return home() / "agents"
+
+
 def existing_store(chosen: Path | None) -> Path:
     """The store to use, which must be there. Raises Mistake."""
     folder = store_folder(chosen)
