@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -11,6 +12,7 @@ from .images import Image, Small
 from .model import Convention, Trajectory
 
 ENTRY_FILE = "parts/entry.json"
+_SAME = ("id", "digest", "domain", "goal", "start_url", "outcome", "states", "size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +71,35 @@ def entry_record(
         "outcome": trajectory.outcome,
         "states": len(trajectory.states),
         "convention": convention,
-        "pictures": "\n".join(_picture(index, image) for index, image in images.items()),
+        "pictures": _lines(images),
     }
     return orjson.dumps(record)
 
 
 def read_entry(path: Path) -> Entry:
-    """The entry of the trajectory folder `path`. Raises OSError or ValueError where it is damaged."""
+    """The entry of the trajectory folder `path`, also one that an earlier version wrote.
+
+    Raises OSError, ValueError, TypeError or KeyError where it is damaged.
+    """
     # By descriptor: a view that is there is found in a few milliseconds, five hundred of these included.
     fd = os.open(f"{path}/{ENTRY_FILE}", os.O_RDONLY | os.O_CLOEXEC)
     try:
         data = os.read(fd, os.fstat(fd).st_size)
     finally:
         os.close(fd)
+    return parsed_entry(path, data)
+
+
+def parsed_entry(path: Path, data: bytes) -> Entry:
+    """The entry of the trajectory folder `path` from the text of its entry.json."""
     record = orjson.loads(data)
-    convention = Convention(record.pop("convention"))
-    return Entry(slug=path.name, path=path, convention=convention, **record)
+    return Entry(
+        slug=path.name,
+        path=path,
+        convention=Convention(record["convention"]),
+        pictures=record["pictures"] if "pictures" in record else _pictures(record["images"]),
+        **{name: record[name] for name in _SAME},
+    )
 
 
 def folder_size(path: Path) -> int:
@@ -105,6 +120,18 @@ def is_intact(path: Path) -> bool:
         return read_entry(path).size == folder_size(path)
     except (OSError, ValueError, TypeError, KeyError):
         return False
+
+
+def _pictures(images: dict[str, list[Any]]) -> str:
+    """The pictures of an older record: lists of sha256, extension, and those of the small copy."""
+    found = {}
+    for index, (sha256, extension, *small) in images.items():
+        found[int(index)] = Image(sha256, extension, Small(*small) if small else None)
+    return _lines(found)
+
+
+def _lines(images: Mapping[int, Image]) -> str:
+    return "\n".join(_picture(index, image) for index, image in images.items())
 
 
 def _picture(index: int, image: Image) -> str:

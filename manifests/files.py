@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 
 from .errors import StoreError
@@ -19,6 +20,9 @@ FOLDER_MODE = 0o755
 EPOCH_NS = 946_684_800 * 10**9  # 2000-01-01T00:00:00Z, the time of everything materialised
 FIXED_TIMES = (EPOCH_NS, EPOCH_NS)
 
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+_CHUNK = 2**24  # bytes
+_NO_KERNEL_COPY = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF})
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -48,16 +52,32 @@ def explained(error: OSError, doing: str) -> StoreError:
 
 def write_new(name: str, data: bytes, folder: int | None = None) -> None:
     """Create file `name` (relative to descriptor `folder`) with `data`; it must not exist."""
-    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE, dir_fd=folder)
+    fd = os.open(name, _NEW, FILE_MODE, dir_fd=folder)
     try:
         written = os.write(fd, data)
         while written < len(data):
             written += os.write(fd, memoryview(data)[written:])
-        if os.fstat(fd).st_mode & 0o7777 != FILE_MODE:  # an unusual umask; asking is quicker than setting
-            os.fchmod(fd, FILE_MODE)
-        os.utime(fd, ns=FIXED_TIMES)
+        _seal_file(fd)
     finally:
         os.close(fd)
+
+
+def _seal_file(fd: int) -> None:
+    if os.fstat(fd).st_mode & 0o7777 != FILE_MODE:  # an unusual umask; asking is quicker than setting
+        os.fchmod(fd, FILE_MODE)
+    os.utime(fd, ns=FIXED_TIMES)
+
+
+def _pour(source: BufferedReader, target: int) -> None:
+    """Copy what is left of `source`, without its bytes passing through us where the kernel can do that."""
+    try:
+        while os.copy_file_range(source.fileno(), target, _CHUNK):
+            pass
+    except OSError as error:
+        if error.errno not in _NO_KERNEL_COPY:
+            raise
+        with os.fdopen(target, "wb", closefd=False) as file:
+            shutil.copyfileobj(source, file, _CHUNK)
 
 
 def make_folder(name: str, folder: int | None = None) -> int:
@@ -91,7 +111,12 @@ def replace_file(path: Path, data: bytes) -> None:
 def copy_file(source: str, target: str) -> None:
     """Copy `source` to the new file `target`, with fixed times and mode."""
     with open(source, "rb") as file:  # noqa: PTH123 - hot loop
-        write_new(target, file.read())
+        fd = os.open(target, _NEW, FILE_MODE)
+        try:
+            _pour(file, fd)
+            _seal_file(fd)
+        finally:
+            os.close(fd)
 
 
 def remove_tree(path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .convention import shared_convention
 from .crew import Alone, Crew, Processes
-from .errors import DataError
+from .errors import DataError, UnknownTrajectoryError
 from .files import reporting
 from .incoming import sweep
 from .line_worker import Import, LineWorker, Scan, Scanned, Survey, Surveyed
@@ -19,6 +19,7 @@ from .lines import MAX_LINE, Line, check_length, pieces
 from .model import Convention
 from .peek import Peek
 from .receipts import Imported, Receipt, Receipts, Signature, boot_id
+from .sanitise import recorded_id
 from .screenshots import folder_time
 from .store import Store
 from .writer import Added
@@ -34,7 +35,11 @@ Progress = Callable[[int, int], None]
 
 @dataclass(slots=True)
 class ImportReport:
-    """What an import did. `slugs` maps the recordings' own ids to the store's; `reused` were there before."""
+    """What an import did; `reused` trajectories were there before.
+
+    `slugs` maps the recordings' own ids to the store's: as the store has them (`sanitise.recorded_id`), and
+    those asked for also as they were asked for.
+    """
 
     slugs: dict[str, str] = field(default_factory=dict)
     trajectories: int = 0
@@ -89,7 +94,7 @@ class _Run:
                 self._import(crew or self._crew(stack, signature), receipt, missing, len(wanted))
         if self._signature() != signature:
             raise DataError(f"{self._path} changed while it was read; import it again")
-        return _report(receipt, wanted, missing)
+        return _report(receipt, wanted, missing, only or ())
 
     def _signature(self) -> Signature:
         try:
@@ -175,11 +180,11 @@ class _Run:
     def _wanted(self, receipt: Receipt, only: Collection[str] | None) -> list[str]:
         if only is None:
             return list(receipt.lines)
-        chosen = set(only)
+        chosen = {recorded_id(one): one for one in only}
         for unknown in sorted(chosen - receipt.lines.keys()):
             near = get_close_matches(unknown, receipt.lines, n=3)
             hint = f"; near to it: {', '.join(near)}" if near else ""
-            raise DataError(f"{self._path} has no trajectory {unknown!r}{hint}")
+            raise UnknownTrajectoryError(f"{self._path} has no trajectory {unknown!r}{hint}", chosen[unknown])
         return [trajectory_id for trajectory_id in receipt.lines if trajectory_id in chosen]
 
     def _import(self, crew: Crew, receipt: Receipt, missing: list[str], total: int) -> None:
@@ -209,13 +214,13 @@ def _imported(added: Added) -> Imported:
     )
 
 
-def _report(receipt: Receipt, wanted: list[str], missing: list[str]) -> ImportReport:
+def _report(receipt: Receipt, wanted: list[str], missing: list[str], asked: Collection[str]) -> ImportReport:
     found = [(i, receipt.imported[i]) for i in wanted]
     new = set(missing)
     missing_shots = [done.missing for _, done in found if done.missing]
     warnings = [text for _, done in found for text in done.warnings]
     return ImportReport(
-        slugs={i: done.slug for i, done in found},
+        slugs={i: done.slug for i, done in found} | {i: receipt.imported[recorded_id(i)].slug for i in asked},
         trajectories=len(found),
         states=sum(done.states for _, done in found),
         reused=sum(1 for i, done in found if i not in new or done.reused),

@@ -1,4 +1,4 @@
-"""Many names for one file, where the file system allows it."""
+"""Many names for one file where the file system allows it, or files of one's own where it must not be."""
 
 import errno
 import os
@@ -34,6 +34,7 @@ class Linker:
         self._copies[key] = target
 
     def _linked(self, source: str, target: str) -> bool:
+        """Whether the file could be given a further name."""
         try:
             os.link(source, target)
         except OSError as error:
@@ -41,3 +42,14 @@ class Linker:
                 raise
             return False
         return True
+
+
+class Copier(Linker):
+    """Makes a tree that shares no file with another one: what is written to it stays in it.
+
+    Where the file system can, copies share their blocks with the originals.
+    """
+
+    def link(self, source: str, target: str) -> None:
+        """Make the new path `target` a copy of `source`, or a further name of the tree's own copy of it."""
+        self._copy(source, target)

@@ -13,7 +13,7 @@ import orjson
 
 from .convention import told_by_ends
 from .model import Convention
-from .sanitise import Cleaner
+from .sanitise import recorded_id
 
 _LIST = re.compile(rb'"(states|content)"\s*:\s*\[\s*')
 
@@ -63,7 +63,7 @@ def _peek(head: dict[str, Any], first: dict[str, Any], last: dict[str, Any]) -> 
         return None
     if not all(action is None or isinstance(action, str) for action in actions):
         return None
-    return Peek(Cleaner().clean(head["id"]), told_by_ends(bool(actions[0]), bool(actions[1])))
+    return Peek(recorded_id(head["id"]), told_by_ends(bool(actions[0]), bool(actions[1])))
 
 
 def _parsed(piece: bytes) -> dict[str, Any] | None:

@@ -23,6 +23,11 @@ class Cleaner:
         return text
 
 
+def recorded_id(raw: str) -> str:
+    """A trajectory's id as the store has it; for whoever compares ids of other files with it."""
+    return Cleaner().clean(raw)
+
+
 def is_clean(text: str) -> bool:
     """Whether cleaning would change nothing. Quick: nearly all of 100,000 texts are clean."""
     if len(text) < 400:

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .convention import own_convention
-from .entry import Entry, Screenshot, is_intact, read_entry
-from .errors import StoreError
+from .entry import ENTRY_FILE, Entry, Screenshot, is_intact, read_entry
+from .errors import StoreError, WrongStoreError
 from .files import FOLDER_MODE, remove_tree, replace_file, reporting
 from .incoming import Incoming
 from .model import Convention, Trajectory
@@ -24,7 +24,7 @@ from .writer import Writer
 
 FORMAT = 1
 
-__all__ = ["FORMAT", "Entry", "Screenshot", "Store", "StoreError"]
+__all__ = ["FORMAT", "Entry", "Screenshot", "Store", "StoreError", "WrongStoreError"]
 
 
 class Store:
@@ -139,7 +139,10 @@ class Store:
                 f"the store {self.root} has no trajectory {slug!r}; import its data root"
             ) from None
         except (OSError, ValueError, TypeError, KeyError) as error:
-            raise StoreError(f"{path} is damaged ({error}); run `runbook store verify`") from error
+            raise StoreError(
+                f"{path / ENTRY_FILE} is damaged ({error}); mend: runbook store verify --repair, "
+                "then import its recordings again"
+            ) from error
 
     def _format_known(self) -> bool:
         path = self.root / "FORMAT"
@@ -147,16 +150,16 @@ class Store:
             text = path.read_text("utf-8", "replace").strip()
         except FileNotFoundError:
             if self.root.is_dir() and any(self.root.iterdir()) and not self.trajectories.is_dir():
-                raise StoreError(
+                raise WrongStoreError(
                     f"{self.root} is not empty and is no store; choose another --store"
                 ) from None
             return False
         except NotADirectoryError:
-            raise StoreError(f"{self.root} is not a folder; choose another --store") from None
+            raise WrongStoreError(f"{self.root} is not a folder; choose another --store") from None
         if not re.fullmatch(r"[0-9]{1,9}", text):
-            raise StoreError(f"{path} does not hold a format number; choose another --store")
+            raise WrongStoreError(f"{path} does not hold a format number; choose another --store")
         if int(text) > FORMAT:
-            raise StoreError(
+            raise WrongStoreError(
                 f"the store {self.root} has format {text}, this version reads up to {FORMAT}; "
                 "upgrade agent-runbook or choose another --store"
             )

@@ -3,47 +3,67 @@
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from .entry import Entry
+from .errors import StoreError
 from .files import make_folder, seal_folder, write_new
-from .linking import Linker
+from .linking import Copier, Linker
 from .orientation import orientation
 from .summaries import CONCISE_TITLE, FULL_TITLE
 from .tables import STATES_HEADER, TRAJECTORIES_HEADER, trajectory_row
 
-_EITHER = (False, True)
 _FOLDER_BYTES = 4096  # what a folder takes on disk, about
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a finished view has: its own files' sizes (bytes by name), and what its tree of links takes."""
+    """What a finished view has: its own files' sizes (bytes by name), and what its tree of links takes.
+
+    `copied` where files of the tree are not the store's own.
+    """
 
     sizes: dict[str, int]
     tree: int
+    copied: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Which files a view has beside its trajectories and their table, which every reader needs."""
+    """Which files a view has beside its trajectories and their table, which every reader needs.
+
+    A `private` one shares no file with the store.
+    """
 
     summaries: bool = False
     manifests: bool = True
+    private: bool = False
 
     @property
     def suffix(self) -> str:
         """What tells the folders of the kinds apart."""
-        return "-summaries" * self.summaries + "-bare" * (not self.manifests)
+        return "-summaries" * self.summaries + "-bare" * (not self.manifests) + "-private" * self.private
 
 
-SUFFIXES = frozenset(Kind(summaries, manifests).suffix for summaries in _EITHER for manifests in _EITHER)
+SUFFIXES = frozenset(Kind(*switches).suffix for switches in product((False, True), repeat=3))
 
 
 def build_view(folder: Path, entries: Sequence[Entry], kind: Kind) -> Built:
     """Make the view of `entries`, in order of slug, in the new folder `folder`."""
     top = make_folder(os.fspath(folder))
-    tree = _link_trajectories(folder, top, entries)
+    linker = Copier() if kind.private else Linker()
+    try:
+        return _filled(folder, top, entries, kind, linker)
+    except FileNotFoundError as error:
+        raise StoreError(
+            f"{error.filename} is missing; "
+            "mend: runbook store verify --repair, then import its recordings again"
+        ) from error
+
+
+def _filled(folder: Path, top: int, entries: Sequence[Entry], kind: Kind, linker: Linker) -> Built:
+    tree = _link_trajectories(folder, top, entries, linker)
     files = {"trajectories.tsv": _trajectories_table(entries)}
     if kind.manifests:
         files["MANIFEST.md"] = orientation(entries)
@@ -54,12 +74,11 @@ def build_view(folder: Path, entries: Sequence[Entry], kind: Kind) -> Built:
     for name, data in files.items():
         write_new(name, data, top)
     seal_folder(top)
-    return Built({name: len(data) for name, data in files.items()}, tree)
+    return Built({name: len(data) for name, data in files.items()}, tree, linker.copied > 0)
 
 
-def _link_trajectories(folder: Path, top: int, entries: Sequence[Entry]) -> int:
+def _link_trajectories(folder: Path, top: int, entries: Sequence[Entry], linker: Linker) -> int:
     parent = make_folder("trajectories", top)
-    linker = Linker()
     for entry in entries:
         own = make_folder(entry.slug, parent)
         source, target = os.fspath(entry.path), f"{folder}/trajectories/{entry.slug}"

@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -44,6 +45,11 @@ class View:
             os.close(self._lock)
             self._lock = None
 
+    def distrust(self) -> None:
+        """Have the view built anew before it is acquired again: somebody has written to it."""
+        if self._lock is not None:
+            os.ftruncate(self._lock, 0)
+
     def __enter__(self) -> "View":
         return self
 
@@ -62,18 +68,26 @@ class Views:
         self.cap_bytes = cap_bytes
         self._store = store
 
-    def acquire(self, slugs: Iterable[str], *, summaries: bool = False, manifests: bool = True) -> View:
+    def acquire(
+        self,
+        slugs: Iterable[str],
+        *,
+        summaries: bool = False,
+        manifests: bool = True,
+        private: bool = False,
+    ) -> View:
         """The view of these trajectories, built where it is not there yet; close it to let it be removed.
 
         With `summaries` it has the two summaries as well; without `manifests` neither MANIFEST.md nor
-        states.tsv. Each of these kinds has a folder of its own.
+        states.tsv; a `private` one shares no file with the store, for agents that could write to it.
+        Each of these kinds has a folder of its own.
         Raises StoreError for an unknown slug, and where the view cannot be written.
         """
         entries = {slug: self._store.get(slug) for slug in sorted(set(slugs))}
         if not entries:
             raise StoreError("a view needs at least one trajectory")
         digest = view_digest(entries.values())
-        kind = Kind(summaries=summaries, manifests=manifests)
+        kind = Kind(summaries=summaries, manifests=manifests, private=private)
         name = f"{digest}{kind.suffix}"
         with reporting(f"cannot make a view in {self.root}"):
             lock, built = self._pinned(name, list(entries.values()), kind)
@@ -166,7 +180,7 @@ class Views:
                 (self.root / name).rename(incoming.new_path())
             temporary = incoming.new_path()
             built = build_view(temporary, entries, kind)
-            record = orjson.dumps({"format": _FORMAT, "sizes": built.sizes, "tree": built.tree})
+            record = orjson.dumps({"format": _FORMAT, **asdict(built)})
             os.ftruncate(lock, 0)
             os.pwrite(lock, record, 0)
             temporary.rename(self.root / name)
@@ -179,7 +193,9 @@ class Views:
             return False
         try:
             whole = all((self.root / name / file).stat().st_size == size for file, size in sizes.items())
-            return whole and not any(_replaced(self.root / name, entry) for entry in entries)
+            if not whole or record.get("copied"):
+                return whole
+            return not any(_replaced(self.root / name, entry) for entry in entries)
         except OSError:
             return False
 

@@ -12,7 +12,7 @@ State = tuple[str, int]
 MOST_STATES = 2000
 """States that one command can name; a range can claim any length."""
 _PATH = re.compile(
-    r"(?:^|/)([a-z0-9._-]{1,60}-[0-9a-f]{10})/(\d{1,6})\.(?:txt|agent\.png|png|jpe?g|webp|gif)\b"
+    r"(?<![A-Za-z0-9._-])([a-z0-9._-]{1,60}-[0-9a-f]{10})/(\d{1,6})\.(?:txt|agent\.png|png|jpe?g|webp|gif)\b"
 )
 _ADDRESS = re.compile(r"\b([a-z0-9._-]{1,60}-[0-9a-f]{10}):(\d{1,6})\b")
 _RANGE = re.compile(r"(\d{1,6})(?:[:-](\d{1,6}))?")

@@ -35,6 +35,10 @@ class Workspace:
         self.trajectories = os.path.join(self.haystack, "trajectories")
         self._rows: list[Row] | None = None
 
+    def exists(self) -> bool:
+        """Whether there is a haystack, damaged or not."""
+        return os.path.isdir(self.trajectories)
+
     def rows(self) -> list[Row]:
         """All trajectories, sorted by slug.
 

@@ -46,12 +46,18 @@ def crop(
 def contact_sheet(workspace: Workspace, slug: str, screenshots: list[tuple[int, str]]) -> tuple[str, int]:
     """Draw screenshots (state, path) with their numbers; the path and how many of them found room.
 
+    A sheet that was drawn before is not drawn again.
+
     Raises:
         HelperError: no Pillow, or a screenshot is no image.
     """
+    shown = screenshots[: COLUMNS * (MOST_SIDE // CELL[1])]
+    name = f"{slug}-contact-{shown[0][0]}-{shown[-1][0]}.png"
+    drawn = os.path.join(workspace.root, IMAGES, name)
+    if os.path.isfile(drawn):
+        return drawn, len(shown)
     pillow = _pillow()
     draw = __import__("PIL.ImageDraw", fromlist=["Draw"])
-    shown = screenshots[: COLUMNS * (MOST_SIDE // CELL[1])]
     rows = -(-len(shown) // COLUMNS)
     sheet = pillow.new("RGB", (CELL[0] * min(COLUMNS, len(shown)), CELL[1] * rows), "white")
     pen = draw.Draw(sheet)
@@ -62,7 +68,7 @@ def contact_sheet(workspace: Workspace, slug: str, screenshots: list[tuple[int, 
         small.thumbnail((CELL[0] - 4, CELL[1] - LABEL - 4))
         sheet.paste(small, (left + 2, top + LABEL))
         pen.text((left + 4, top + 3), f"state {index}", fill="black")
-    return _write(workspace, f"{slug}-contact-{shown[0][0]}-{shown[-1][0]}.png", sheet), len(shown)
+    return _write(workspace, name, sheet), len(shown)
 
 
 def _pillow() -> ModuleType:

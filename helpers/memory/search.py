@@ -88,6 +88,8 @@ def similar(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     from .haystack import plain
     from .state import one_state
 
+    if not workspace.exists():
+        workspace.rows()  # says what is wrong
     slug, where = one_state(arguments, workspace)
     number = workspace.index(slug, where)
     text = read_text(workspace.state_path(slug, number), LOOKED_AT)

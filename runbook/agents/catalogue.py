@@ -31,6 +31,8 @@ class FoundAdapter:
     """How the user names it: its name, or the path of its file."""
     origin: str
     """In words, for messages."""
+    text: str
+    """The TOML file."""
     files: Mapping[str, bytes]
     """What it brings along, by path."""
 
@@ -117,11 +119,12 @@ def _of_entry_point(point: EntryPoint) -> FoundAdapter:
 def _read(file: Traversable, asked: str, origin: str) -> FoundAdapter:
     """Read an adapter; `file` may be a Path, or lie in an archive."""
     try:
-        adapter = read_adapter(file.read_bytes(), origin)
+        data = file.read_bytes()
     except OSError as error:
         raise AdapterError(f"{origin}: cannot be read: {error.strerror or error}") from None
+    adapter = read_adapter(data, origin)
     beside = {name: _beside(file, name, origin) for name in adapter.install.files}
-    return FoundAdapter(adapter, asked, origin, beside)
+    return FoundAdapter(adapter, asked, origin, data.decode("utf-8"), beside)
 
 
 def _beside(file: Traversable, name: str, origin: str) -> bytes:

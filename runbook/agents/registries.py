@@ -30,6 +30,8 @@ _UNREACHABLE = re.compile(
     r"NewConnectionError|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|Connection to .* timed out"
 )
 _FULL = re.compile(r"ENOSPC|No space left on device|Errno 28")
+_TELLING = re.compile(r"npm (error|ERR!)|ERROR:")
+_BESIDE_THE_POINT = re.compile(r"complete log|-debug-0\.log|^npm (error|ERR!) code|In most cases")
 _UNKNOWN = re.compile(r"ETARGET|E404|EBADPLATFORM|No matching distribution found|Could not find a version")
 
 
@@ -144,6 +146,5 @@ def _explained(client: str, said: str, packages: Sequence[str]) -> str:
 def _last(said: str) -> str:
     """The lines that matter of a client's output, as one."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    telling = [line for line in lines if re.match(r"(npm (error|ERR!)|ERROR:)", line)] or lines
-    telling = [line for line in telling if "complete log" not in line and "-debug-0.log" not in line]
-    return " / ".join(line[:300] for line in telling[:3])
+    telling = [line for line in lines if _TELLING.match(line) and not _BESIDE_THE_POINT.search(line)] or lines
+    return " / ".join(line[:300] for line in telling[:2])

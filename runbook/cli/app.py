@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from runbook.cli.agents import agents
 from runbook.cli.asking import ask
 from runbook.cli.comparing import compare
 from runbook.cli.demo import demo
@@ -55,4 +56,5 @@ app.add_typer(storing, name="store")
 evaluation.command()(export)
 evaluation.command()(official)
 app.add_typer(evaluation, name="eval")
+app.add_typer(agents, name="agents")
 app.add_typer(sandboxes, name="sandbox")

@@ -109,7 +109,7 @@ def _code(error: Exception) -> int | None:
     from evals.endpoint_errors import EndpointError
     from evals.runs.folder import RunError, RunFailure
     from manifests.errors import DataError, StoreError, WrongStoreError
-    from runbook.agents import UnknownAgentError
+    from runbook.agents import InstallError, UnknownAgentError
     from sandbox.protocol import SandboxError
 
     if isinstance(error, RunFailure):
@@ -120,7 +120,7 @@ def _code(error: Exception) -> int | None:
         return MISTAKE
     if isinstance(error, OSError):
         return MISTAKE if error.errno in _USERS_OWN else FAILURE
-    if isinstance(error, (StoreError, SandboxError, EndpointError)):
+    if isinstance(error, (StoreError, SandboxError, EndpointError, InstallError)):
         return FAILURE
     return None
 

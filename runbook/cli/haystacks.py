@@ -1,16 +1,33 @@
 """Haystack views with their index, ready before the clock of a question starts."""
 
+import hashlib
+import os
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from helpers.memory import tokens
 from manifests.errors import StoreError
 from manifests.index import Tokeniser, build_index
 from manifests.store import Store
 from manifests.views import View, Views
+from runbook.cli.home import home
 
 # Ranking and its tokens exist once, in what goes into the sandbox; the index is made by the same rule.
 TOKENISER = Tokeniser(tokens.VERSION, tokens.terms)
 PROCESSES = 2  # for the first tokenising of a haystack; later views only read its results
+
+
+def views_of(store: Store) -> Views:
+    """The views of a store: in it, or in the user's own folder where the store cannot be written."""
+    inside = store.root / "views"
+    if _writable(inside if inside.exists() else store.root):
+        return Views(store)
+    name = hashlib.sha256(os.fsencode(store.root)).hexdigest()[:16]
+    return Views(store, home() / "views" / name)
+
+
+def _writable(folder: Path) -> bool:
+    return os.access(folder, os.W_OK | os.X_OK)
 
 
 class Haystacks:
@@ -18,16 +35,25 @@ class Haystacks:
 
     def __init__(self, store: Store, say: Callable[[str], None]) -> None:
         """`say` is told where the index cannot be made, so that agents have to search without it."""
-        self._views = Views(store)
+        self._views = views_of(store)
         self._say = say
 
-    def open(self, slugs: Iterable[str], *, summaries: bool = False, manifests: bool = True) -> View:
+    def open(
+        self,
+        slugs: Iterable[str],
+        *,
+        summaries: bool = False,
+        manifests: bool = True,
+        private: bool = False,
+    ) -> View:
         """The view of these trajectories, pinned until closed; what an ablation leaves out is not in it.
+
+        A `private` one shares no file with the store: for sandboxes that cannot enforce read-only mounts.
 
         Raises:
             StoreError: an unknown slug, or a view that cannot be written.
         """
-        view = self._views.acquire(slugs, summaries=summaries, manifests=manifests)
+        view = self._views.acquire(slugs, summaries=summaries, manifests=manifests, private=private)
         try:
             build_index(view, TOKENISER, processes=PROCESSES)
         except StoreError as error:

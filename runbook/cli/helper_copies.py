@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -44,8 +44,11 @@ class HelperCopies:
         Raises like `compiled`.
         """
         chosen = Path(tempfile.mkdtemp(prefix="", dir=place))
-        shutil.copytree(self.compiled(python), chosen, dirs_exist_ok=True)
-        chosen.chmod(0o755)
+        compiled = self.compiled(python)
+        _copy(
+            ((str(file.relative_to(compiled)), file) for file in compiled.rglob("*") if file.is_file()),
+            chosen,
+        )
         return chosen
 
     def stale(self) -> list[Path]:
@@ -79,18 +82,23 @@ class HelperCopies:
         self._root.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(dir=self._root))
         try:
-            made.chmod(0o755)
-            for place, file in self._files():
-                copy = made / place
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                with naming(copy):
-                    shutil.copyfile(file, copy)
+            _copy(self._files(), made)
             _compile(python, made)
             with suppress(OSError):  # another process was faster
                 made.rename(target)
         finally:
             shutil.rmtree(made, ignore_errors=True)
         target.stat()
+
+
+def _copy(files: Iterable[tuple[str, Path]], folder: Path) -> None:
+    """Copy files to their places in a folder, which everybody may read then."""
+    for place, file in files:
+        copy = folder / place
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with naming(copy):
+            shutil.copyfile(file, copy)
+    folder.chmod(0o755)
 
 
 def _compile(python: str, folder: Path) -> None:

@@ -34,7 +34,7 @@ def workspace_registry() -> Path:
 
 
 def tool_chains() -> Path:
-    """Where the tool chains of agents are installed."""
+    """Where agents are installed."""
     return home() / "agents"
 
 

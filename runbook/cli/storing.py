@@ -7,8 +7,8 @@ import typer
 
 from manifests.maintenance import collect_garbage, disk_use, repair, verify
 from manifests.store import Store
-from manifests.views import Views
 from runbook.cli.failures import FAILURE, Commands
+from runbook.cli.haystacks import views_of
 from runbook.cli.home import existing_store
 from runbook.cli.options import AsJson, StoreOption
 from runbook.cli.tables import counted, megabytes, print_json
@@ -21,7 +21,7 @@ storing = typer.Typer(cls=Commands, no_args_is_help=True, help="Look after a sto
 def du(store: StoreOption = None, as_json: AsJson = False) -> None:
     """How much disk the store and its views take."""
     opened = Store.open(existing_store(store))
-    use = disk_use(opened, Views(opened))
+    use = disk_use(opened, views_of(opened))
     if as_json:
         print_json({"store": str(opened.root), **asdict(use)})
         return
@@ -46,7 +46,7 @@ def gc(
     """Remove what killed processes left, unused screenshots, and views over the cap."""
     opened = Store.open(existing_store(store))
     cap = None if cap_gb is None else int(cap_gb * 10**9)
-    done = collect_garbage(opened, Views(opened), cap_bytes=cap)
+    done = collect_garbage(opened, views_of(opened), cap_bytes=cap)
     if as_json:
         print_json(asdict(done))
         return
@@ -72,7 +72,7 @@ def verify_store(
     """Read everything and compare it with its digests; lists each damaged file."""
     opened = Store.open(existing_store(store))
     damages = verify(opened)
-    removed = repair(opened, Views(opened), damages) if mend and damages else []
+    removed = repair(opened, views_of(opened), damages) if mend and damages else []
     if as_json:
         print_json(
             {

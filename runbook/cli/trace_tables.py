@@ -13,94 +13,105 @@ from runbook.cli.tables import NONE, number, percent
 from runbook.cli.terminal import inert
 
 _FUNNEL = {
-    "in_candidates": "candidates",
+    "in_candidates": "candi-\ndates",
     "listed": "listed",
     "opened": "opened",
     "cited": "cited",
-    "in_context": "in context",
+    "in_context": "in\ncontext",
     "answered": "right",
-    "answered_from_gold": "right, all cited",
+    "answered_from_gold": "right,\nall cited",
 }
 
 
 def print_traces(console: Console, read: Sequence[RunTraces]) -> None:
     """Everything about some runs: what was called, the first rounds, time and money, the gold, notes."""
-    groups = [group for one in read for group in group_figures(one)]
-    several = len(read) > 1
-    _calls(console, groups, several)
-    _first_rounds(console, groups, several)
-    _costs(console, groups, several)
-    _gold(console, groups, several)
     for one in read:
+        if len(read) > 1:
+            console.print(f"Run {inert(one.run)}")
+        groups = group_figures(one)
+        if groups:
+            for table in (_calls(groups), _first_rounds(groups), _reading(groups), _costs(groups)):
+                console.print(table)
+            if any(value is not None for group in groups for value in group.funnel.values()):
+                console.print(_gold(groups))
+                console.print(_losses(groups))
         for note in one.notes:
-            console.print(f"{one.run}: {inert(note)}" if several else inert(note))
+            console.print(inert(note))
 
 
-def _calls(console: Console, groups: Sequence[GroupFigures], several: bool) -> None:
+def _calls(groups: Sequence[GroupFigures]) -> Table:
     kinds = rules().order
-    table = _table("Tool calls a question, by class", several, ["questions", "calls", *kinds])
+    table = _table("Tool calls a question, by class", ["asked", "calls", *kinds])
     for group in groups:
-        counts = [number(group.classes_per_question.get(kind)) for kind in kinds]
-        table.add_row(*_head(group, several), str(group.questions), number(group.calls_per_question), *counts)
-    console.print(table)
-
-
-def _first_rounds(console: Console, groups: Sequence[GroupFigures], several: bool) -> None:
-    whole = [group for group in groups if group.by == "agent" and group.first_rounds]
-    if not whole:
-        return
-    kinds = rules().order
-    table = _table("Classes in the first rounds, share of calls", several, ["round", *kinds])
-    for group in whole:
-        for place, shares in enumerate(group.first_rounds, start=1):
-            table.add_row(*_head(group, several), str(place), *(percent(shares[kind]) for kind in kinds))
-    console.print(table)
-
-
-def _costs(console: Console, groups: Sequence[GroupFigures], several: bool) -> None:
-    columns = ["rounds", "repeated", "failed", "cut short", "kB read", "model s", "tool s", "attempt s"]
-    columns += ["tokens per right", "USD per right"]
-    table = _table("An attempt: rounds, reading, time; cost of a right answer", several, columns)
-    for group in groups:
-        size = group.bytes_read_per_attempt
-        dollars = group.usd_per_correct
-        table.add_row(
-            *_head(group, several),
-            *map(number, (group.rounds_per_attempt, group.repeated_per_attempt, group.failed_per_attempt)),
-            number(group.truncated_per_attempt),
-            number(None if size is None else size / 1000),
-            *map(number, (group.model_seconds, group.tool_seconds, group.attempt_seconds)),
-            NONE if group.tokens_per_correct is None else f"{group.tokens_per_correct:,.0f}",
-            NONE if dollars is None else f"{dollars:.4f}",
-        )
-    console.print(table)
-
-
-def _gold(console: Console, groups: Sequence[GroupFigures], several: bool) -> None:
-    if all(value is None for group in groups for value in group.funnel.values()):
-        return
-    columns = [*_FUNNEL.values(), "states opened", "first gold s", "errors"]
-    table = _table("How far the gold came, share of its pieces", several, columns)
-    for group in groups:
-        errors = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in group.errors.items())
-        table.add_row(
-            *_head(group, several),
-            *(percent(group.funnel[stage]) for stage in _FUNNEL),
-            number(group.states_opened),
-            number(group.first_gold_seconds),
-            errors or NONE,
-        )
-    console.print(table)
-
-
-def _table(title: str, several: bool, columns: Iterable[str]) -> Table:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in (["run"] if several else []) + ["by", "group"]:
-        table.add_column(name, no_wrap=True)
-    for name in columns:
-        table.add_column(name, justify="left" if name == "errors" else "right")
+        counts = (group.classes_per_question.get(kind) for kind in kinds)
+        table.add_row(_name(group), str(group.questions), *map(number, (group.calls_per_question, *counts)))
     return table
 
 
-def _head(group: GroupFigures, several: bool) -> list[str]:
-    return ([inert(group.run)] if several else []) + [group.by, inert(group.group)]
+def _first_rounds(groups: Sequence[GroupFigures]) -> Table:
+    kinds = rules().order
+    table = _table("The first rounds: share of calls, by class", kinds, first="round")
+    for group in groups:
+        for place, shares in enumerate(group.first_rounds if group.by == "agent" else (), start=1):
+            table.add_row(str(place), *(percent(shares[kind]) for kind in kinds))
+    return table
+
+
+def _reading(groups: Sequence[GroupFigures]) -> Table:
+    columns = ["attempts", "rounds", "repeated", "failed", "cut\nshort", "kB\nread"]
+    table = _table("An attempt: rounds, and calls that were repeated, failed or cut short", columns)
+    for group in groups:
+        size = group.bytes_read_per_attempt
+        table.add_row(
+            _name(group),
+            str(group.attempts),
+            *map(number, (group.rounds_per_attempt, group.repeated_per_attempt, group.failed_per_attempt)),
+            number(group.truncated_per_attempt),
+            number(None if size is None else size / 1000),
+        )
+    return table
+
+
+def _costs(groups: Sequence[GroupFigures]) -> Table:
+    columns = ["attempt", "model", "tools", "first\ngold", "tokens per\nright", "USD per\nright"]
+    table = _table("Seconds of an attempt; cost of a right answer", columns)
+    for group in groups:
+        dollars = group.usd_per_correct
+        table.add_row(
+            _name(group),
+            *map(number, (group.attempt_seconds, group.model_seconds, group.tool_seconds)),
+            number(group.first_gold_seconds),
+            NONE if group.tokens_per_correct is None else f"{group.tokens_per_correct:,.0f}",
+            NONE if dollars is None else f"{dollars:.4f}",
+        )
+    return table
+
+
+def _gold(groups: Sequence[GroupFigures]) -> Table:
+    table = _table("How far the gold came, share of its pieces", _FUNNEL.values())
+    for group in groups:
+        table.add_row(_name(group), *(percent(group.funnel[stage]) for stage in _FUNNEL))
+    return table
+
+
+def _losses(groups: Sequence[GroupFigures]) -> Table:
+    table = _table("States opened, and what wrong answers suffer from", ["states\nopened"])
+    table.add_column("errors")
+    for group in groups:
+        errors = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in group.errors.items())
+        table.add_row(_name(group), number(group.states_opened), errors or NONE)
+    return table
+
+
+def _table(title: str, columns: Iterable[str], *, first: str = "") -> Table:
+    table = Table(
+        title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
+    )
+    table.add_column(first, overflow="fold")
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _name(group: GroupFigures) -> str:
+    return f"{group.by} {inert(group.group)}"

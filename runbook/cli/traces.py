@@ -68,8 +68,11 @@ def _rows(one: "RunTraces") -> Iterator[dict[str, object]]:
                 "outcome": attempt.outcome,
                 "attempt_seconds": attempt.seconds,
                 **plain,
-                **{kind: told.classes.get(kind, 0) if attempt.figures else None for kind in rules().order},
-                **{name: tokens.get(name) for name in _TOKENS},
+                **{
+                    f"calls_{kind}": told.classes.get(kind, 0) if attempt.figures else None
+                    for kind in rules().order
+                },
+                **{f"tokens_{name}": tokens.get(name) for name in _TOKENS},
                 **(question.funnel.model_dump() if last else dict.fromkeys(question.funnel.model_dump())),
                 "states_opened": question.states_opened if last else None,
                 "first_gold_seconds": question.first_gold_seconds if last else None,

@@ -1,13 +1,15 @@
 """`model_bodies.jsonl`: each distinct part of a body once, one line each.
 
-A line is `{"sha256": digest, ...}` with the part under one of three names: `text`; `deflate` (zlib, base64),
-where that is shorter; `base64`, where it is not text.
+A line is `{"sha256": digest, ...}` with the part under one of these names: `text`; `deflate` (zlib, base64),
+where that is shorter; `base64`, where it is not text; `result`, where it is the text of a tool result that
+`model_calls.jsonl` holds: `[call number, position]`.
 """
 
 import base64
 import os
 import zlib
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +69,23 @@ class Bodies:
     def load(self, digest: str) -> bytes:
         """One part; KeyError where it is missing."""
         start, length = self._places[digest]
-        with self._path.open("rb") as file:
-            file.seek(start)
-            return data_of(orjson.loads(file.read(length)))
+        line = orjson.loads(_read(self._path, start, length))
+        if "result" not in line:
+            return data_of(line)
+        number, position = line["result"]
+        call = ModelCall.model_validate_json(_read(self._path.with_name(CALLS), *self._calls[number]))
+        text: str = call.tool_results[position].text
+        return text.encode("utf-8")
+
+    @cached_property
+    def _calls(self) -> dict[int, tuple[int, int]]:
+        places, start = {}, 0
+        with self._path.with_name(CALLS).open("rb") as file:
+            for line in file:
+                if line.endswith(b"\n"):
+                    places[orjson.loads(line)["number"]] = (start, len(line))
+                start += len(line)
+        return places
 
     def request(self, call: ModelCall) -> Any:
         """The JSON value of a call's request body; bytes where it was not JSON, None where there was none."""
@@ -107,17 +123,29 @@ class BodyLog:
         self._known = Bodies(folder).digests() if (folder / BODIES).exists() else set[str]()
         self._file = os.open(folder / BODIES, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
-    def add(self, parts: Mapping[str, bytes]) -> None:
-        """Write those parts that are not there yet."""
+    def add(self, parts: Mapping[str, bytes], results: Mapping[str, tuple[int, int]]) -> None:
+        """Write those parts that are not there yet; for those in `results` only where their text lies."""
         new = {digest: data for digest, data in parts.items() if digest not in self._known}
         if new:
-            write_whole(self._file, b"".join(body_line(digest, data) for digest, data in new.items()))
+            lines = [
+                orjson.dumps({"sha256": digest, "result": results[digest]}) + b"\n"
+                if digest in results
+                else body_line(digest, data)
+                for digest, data in new.items()
+            ]
+            write_whole(self._file, b"".join(lines))
             self._known.update(new)
 
     def close(self) -> None:
         """Flush to the disk."""
         os.fsync(self._file)
         os.close(self._file)
+
+
+def _read(path: Path, start: int, length: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(start)
+        return file.read(length)
 
 
 def write_whole(descriptor: int, data: bytes) -> None:

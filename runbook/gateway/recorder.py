@@ -39,8 +39,12 @@ class Recorder:
         if body:
             call.response = digest_of(body)
             parts[call.response] = body
-        self._bodies.add(parts)
-        write_whole(self._calls, call.model_dump_json().encode() + b"\n")
+        results = {
+            digest_of(result.text.encode("utf-8")): (call.number, position)
+            for position, result in enumerate(call.tool_results)
+        }
+        self._bodies.add(parts, results)
+        write_whole(self._calls, call.model_dump_json(exclude_defaults=True).encode() + b"\n")
         return call
 
     def _request_parts(self, call: ModelCall, exchange: Exchange) -> dict[str, bytes]:

@@ -1,5 +1,6 @@
 """What the gateway writes down: one `ModelCall` a request, one line each in `model_calls.jsonl`.
 
+Fields that hold their default are left out of a line.
 Times are seconds. `requested_at` is UTC; every other time counts from it.
 """
 

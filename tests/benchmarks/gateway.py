@@ -151,6 +151,7 @@ def conversation(turns: int) -> list[dict[str, object]]:
         {"type": "function", "function": {"name": f"tool{n}", "description": prose(n, 700), "parameters": {}}}
         for n in range(10)
     ]
+    said = "".join(f"{number:06d} words " for number in range(40))  # as the provider streams it
     messages: list[dict[str, object]] = [{"role": "system", "content": prose(99, 8000)}]
     requests = []
     for turn in range(turns):
@@ -174,12 +175,12 @@ def conversation(turns: int) -> list[dict[str, object]]:
                 ),
             },
         }
-        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        messages.append({"role": "assistant", "content": said, "tool_calls": [call]})
         messages.append({"role": "tool", "tool_call_id": f"call_{turn}", "content": prose(turn * 1000, 2000)})
     return requests
 
 
-WORDS = "click button menu order status customer export table row column heading link search page next filter date".split()
+WORDS = ["click", "button", "menu", "order", "status", "customer", "export", "table", "row", "column", "heading", "link", "search", "page", "next", "filter", "date"]
 
 
 def prose(seed: int, length: int) -> str:

@@ -71,3 +71,21 @@ def mark_with_canaries(data: Path) -> None:
     questions.write_text(json.dumps(row) + "\n")
     for file in (data / "haystacks" / "lme_v2_small.json", data / "gold.json"):
         file.write_text(json.dumps({"q-KQ7ZMARK": json.loads(file.read_text())["q-0"]}))
+
+
+@pytest.mark.needs("bubblewrap")
+def test_mounts_do_not_tell_where_the_helpers_lie(
+    runbook: Runbook, make_data_root: Callable[..., Path], tmp_path: Path
+) -> None:
+    data = make_data_root(tmp_path / "data", questions=1)
+    home = tmp_path / "home"
+    command = ["--agent", "command", "--agent-command", "cat /proc/self/mountinfo", "--attempts", "1"]
+    ended = runbook(
+        *("eval", "run", "--data", data, "--out", "run", "--sandbox", "bubblewrap", *command),
+        RUNBOOK_HOME=str(home),
+    )
+    assert ended.returncode == 0, ended.stderr
+    (said,) = tmp_path.glob("run/questions/*/attempts/1/stdout")
+    (mount,) = [line for line in said.read_text().splitlines() if line.split()[4] == "/opt/helpers"]
+    assert "home" not in mount.split()[3]
+    assert not [name for name in (home / "helpers").iterdir() if name.name in mount]

@@ -8,6 +8,7 @@ import pytest
 
 from manifests.importing import DataError, import_lme_v2
 from manifests.model import Convention
+from manifests.sanitise import recorded_id
 from manifests.store import Store
 from tests.manifests.recordings import picture, put, record, state, tree, write_root
 
@@ -229,3 +230,14 @@ def test_real_recordings(store: Store, shared: Path) -> None:
         assert {store.get(slug).convention for slug in report.slugs.values()} == {Convention.SOURCE}
     entries = store.entries()
     assert sum(len(entry.images) for entry in entries) == 93
+
+
+def test_a_trajectory_is_found_by_the_id_that_was_recorded(tmp_path: Path, store: Store) -> None:
+    raw = "a\x00b\r\nc\x85"
+    root = write_root(tmp_path / "odd", [record(raw), record("plain")])
+    report = import_lme_v2(root, store, only=[raw])
+    assert store.get(report.slugs[raw]).id == recorded_id(raw) == "a\ufffdb\nc\ufffd"
+    assert report.slugs[recorded_id(raw)] == report.slugs[raw]
+    assert import_lme_v2(root, store, only=[recorded_id(raw)]).reused == 1
+    with pytest.raises(DataError, match="has no trajectory"):
+        import_lme_v2(root, store, only=["a\x00c"])

@@ -1,5 +1,7 @@
 """What a store takes is told, what nobody needs goes, and every damaged byte is named."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -145,3 +147,35 @@ def test_a_damaged_image_is_repaired_with_the_trajectories_that_show_it(store: S
     assert repair(store, Views(store), verify(store)) == [entry.slug]
     assert add(store) == entry
     assert verify(store) == []
+
+
+def older_entry(entry: Entry) -> Entry:
+    """The entry written as an earlier version did: pictures as lists, and what no version knows any more."""
+    path = entry.path / "parts" / "entry.json"
+    record = json.loads(path.read_bytes())
+    del record["pictures"]
+    small = entry.images[0].agent
+    assert small is not None
+    image = [entry.images[0].sha256, entry.images[0].extension, small.sha256, small.extension]
+    put(entry.path / "new_lines", b"\x1e0\nwhat earlier versions kept\n")
+    size = record["size"] + (entry.path / "new_lines").stat().st_size
+    path.write_text(json.dumps({**record, "size": size, "images": {"0": image}, "unknown": 1}))
+    return Store.open(entry.path.parent.parent).get(entry.slug)
+
+
+def test_a_store_of_an_earlier_version_is_read_used_and_verified(store: Store) -> None:
+    entry = add(store)
+    older = older_entry(entry)
+    assert replace(older, size=entry.size) == entry
+    opened = Store.open(store.root)
+    assert opened.intact(older.slug)
+    assert verify(opened) == []
+    assert add(opened) == older
+    with Views(opened).acquire([older.slug]) as view:
+        assert (view.path / "trajectories" / older.slug / "0000.png").is_file()
+
+
+def test_a_changed_entry_of_an_earlier_version_is_found(store: Store) -> None:
+    path = older_entry(add(store)).path / "parts" / "entry.json"
+    path.write_text(path.read_text().replace("Do it", "Do that"))
+    assert [damage.path for damage in verify(Store.open(store.root))] == [path]

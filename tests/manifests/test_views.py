@@ -265,3 +265,34 @@ def test_a_view_on_another_disk_is_a_copy(store: Store, entries: list[Entry]) ->
     finally:
         views.trim(0)
         subprocess.run(["rm", "-r", root], check=True)
+
+
+def test_a_private_view_shares_no_file_with_the_store(store: Store, entries: list[Entry]) -> None:
+    views = Views(store)
+    with views.acquire(slugs(entries)) as shared, views.acquire(slugs(entries), private=True) as private:
+        assert tree(private.path) == tree(shared.path)
+        of_store = {path.stat().st_ino for path in store.root.rglob("*") if private.path not in path.parents}
+        assert not of_store & {path.stat().st_ino for path in private.path.rglob("*")}
+        assert {path.stat().st_mtime for path in private.path.rglob("*")} == {EPOCH}
+        assert views.size(private.path.name) > views.size(shared.path.name)
+    path = private.path / "trajectories.tsv"
+    inode = path.stat().st_ino
+    views.acquire(slugs(entries), private=True).close()
+    assert path.stat().st_ino == inode
+
+
+def test_a_view_that_was_written_to_is_built_anew(store: Store, entries: list[Entry]) -> None:
+    views = Views(store)
+    with views.acquire(slugs(entries), private=True) as view:
+        state = view.path / "trajectories" / entries[0].slug / "0000.txt"
+        state.write_text("poisoned")
+        assert entries[0].state_path(0).read_text() != "poisoned"
+        view.distrust()
+    with views.acquire(slugs(entries), private=True):
+        assert state.read_text() == entries[0].state_path(0).read_text()
+
+
+def test_a_missing_file_of_the_store_is_named_with_the_mend(store: Store, entries: list[Entry]) -> None:
+    entries[1].state_path(1).unlink()
+    with pytest.raises(StoreError, match=r"states/0001.txt is missing; mend: runbook store verify --repair"):
+        Views(store).acquire(slugs(entries))

@@ -40,7 +40,7 @@ CASES: tuple[Case, ...] = (
         "searches with the helper, reads, submits evidence",
         "memory",
         frozenset({Outcome.OK}),
-        (checks.submitted, checks.ran("./memory search", 0), checks.ran("./memory submit")),
+        (checks.submitted, checks.ran("./memory search", 0), checks.asked("./memory submit")),
     ),
     Case(
         "exit",

@@ -55,6 +55,16 @@ def ran(command: str, exit_code: int | None = None) -> Check:
     return check
 
 
+def asked(command: str) -> Check:
+    """The model asked for a command; its end is not seen where it ends the attempt."""
+
+    def check(seen: Observed) -> str:
+        made = [tool.arguments for call in seen.calls for tool in call.tool_calls]
+        return "" if any(command in one for one in made) else f"the record holds no call of {command!r}"
+
+    return check
+
+
 def result_has(pattern: str) -> Check:
     """Some tool result that the model was sent matches."""
 

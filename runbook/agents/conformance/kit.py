@@ -20,7 +20,7 @@ from runbook.question import Question
 from sandbox.snapshot import Snapshot
 
 Verdict = Literal["pass", "fail", "n/a"]
-NEED_ISOLATION = ("user", "haystack", "files", "fill")
+GRACE_SECONDS = 30.0  # long, so that an agent can end by itself
 SETTLING_SECONDS = 3.0  # in which the engine's last processes may end
 
 
@@ -36,6 +36,8 @@ class Terms:
     """Budget of model calls."""
     retry_seconds: float
     """How long the gateway tries again."""
+    grace_seconds: float
+    """How long valid evidence lies there before an attempt is ended."""
 
 
 class Bench(Protocol):
@@ -47,11 +49,6 @@ class Bench(Protocol):
     @property
     def prompt_in_argument(self) -> bool:
         """Whether the prompt is an argument, of which none may be longer than 128 KiB."""
-        ...
-
-    @property
-    def isolates(self) -> bool:
-        """Whether the sandbox keeps commands from the host's files, with a user and limits of their own."""
         ...
 
     def memory(self, terms: Terms) -> AbstractContextManager[Memory]:
@@ -160,14 +157,13 @@ class Kit:
             idle_seconds=self.idle_seconds if case.short_idle else self.patience_seconds,
             calls=case.calls,
             retry_seconds=case.retry_seconds,
+            grace_seconds=GRACE_SECONDS,
         )
 
 
 def _not_applicable(bench: Bench, case: Case) -> str:
     if case.question_bytes and bench.prompt_in_argument:
         return "takes its prompt as an argument, which holds at most 128 KiB"
-    if case.name in NEED_ISOLATION and not bench.isolates:
-        return "the sandbox does not isolate"
     return ""
 
 

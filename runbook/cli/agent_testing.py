@@ -1,0 +1,142 @@
+"""`runbook agents test`: the conformance kit for agents, against a scripted model."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from manifests.store import Store
+from manifests.views import View
+from runbook.agents.conformance.cases import BY_NAME, CASES, Case
+from runbook.agents.conformance.haystack import trajectories
+from runbook.agents.conformance.kit import CaseResult, Kit
+from runbook.cli.failures import FAILURE, Mistake
+from runbook.cli.haystacks import Haystacks
+from runbook.cli.options import AsJson, BaseImage, SandboxName
+from runbook.cli.tables import print_json
+from runbook.cli.terminal import inert, terminal
+
+_STYLES = {"pass": "green", "fail": "bold red", "n/a": "dim"}
+
+
+def test_agents(
+    names: Annotated[list[str], typer.Argument(help="Agents, by name or TOML file; they are installed.")],
+    cases: Annotated[str, typer.Option(help="Names of cases, separated by commas (default: all).")] = "",
+    list_cases: Annotated[bool, typer.Option("--list", help="Only say which cases there are.")] = False,
+    sandbox: SandboxName = "auto",
+    base_image: BaseImage = None,
+    server: Annotated[
+        str | None, typer.Option(help="URL of a running scripted model (default: one is started).")
+    ] = None,
+    idle: Annotated[
+        float, typer.Option(min=5, help="Idle limit in seconds where a case is about it.")
+    ] = 30.0,
+    deadline: Annotated[
+        float, typer.Option(min=10, help="Deadline in seconds where a case is about it.")
+    ] = 40.0,
+    parallel: Annotated[int, typer.Option(min=1, help="Cases at one time.")] = 2,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder that keeps all attempts (default: kept only if one fails).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Try whether agents behave, whatever their model does: real runs against a scripted model.
+
+    Each case makes one attempt in a sandbox, through controller and gateway, and checks how it ended, what
+    the records tell and that nothing is left. Exits with 1 where a case fails.
+    """
+    chosen = _cases(cases)
+    console = terminal(stderr=as_json)
+    if list_cases:
+        for case in chosen:
+            console.print(f"{case.name}: {case.about}")
+        return
+    from runbook.cli.agent_bench import open_benches
+
+    folder = out or Path(tempfile.mkdtemp(prefix="runbook-agents-test-"))
+    with ExitStack() as stack:
+        kit = Kit(
+            server=stack.enter_context(_server(server)),
+            haystack=stack.enter_context(_haystack()),
+            folder=folder.resolve(),
+            idle_seconds=idle,
+            deadline_seconds=deadline,
+        )
+        benches = stack.enter_context(
+            open_benches(names, sandbox, base_image, lambda line: console.print(inert(line)))
+        )
+        results = []
+        for result in kit.run(benches, chosen, parallel=parallel):
+            results.append(result)
+            console.print(Text(_line(result), style=_STYLES[result.verdict]))
+    failed = [result for result in results if result.verdict == "fail"]
+    if as_json:
+        print_json([asdict(result) for result in results])
+    else:
+        _print_table(console, [bench.agent for bench in benches], chosen, results)
+        console.print(f"{len(results) - len(failed)} of {len(results)} cases pass or do not apply")
+    if out is None and not failed:
+        shutil.rmtree(folder, ignore_errors=True)
+    else:
+        console.print(f"attempts are kept in {folder}")
+    if failed:
+        raise typer.Exit(FAILURE)
+
+
+def _cases(names: str) -> list[Case]:
+    chosen = [name.strip() for name in names.split(",") if name.strip()]
+    if unknown := [name for name in chosen if name not in BY_NAME]:
+        raise Mistake(f"--cases: there is no case {unknown[0]!r}; there are {', '.join(BY_NAME)}")
+    return [BY_NAME[name] for name in chosen] or list(CASES)
+
+
+@contextmanager
+def _server(url: str | None) -> Iterator[str]:
+    from runbook.agents.conformance.model_server import NoModelServerError, scripted_model
+
+    try:
+        with nullcontext(url.rstrip("/")) if url else scripted_model() as address:
+            yield address
+    except NoModelServerError as error:
+        raise Mistake(str(error)) from None
+
+
+@contextmanager
+def _haystack() -> Iterator[View]:
+    """The kit's own haystack, gone when the context ends."""
+    with tempfile.TemporaryDirectory(prefix="runbook-haystack-") as folder:
+        store = Store.open(Path(folder) / "store")
+        entries = [store.add(one, Path(folder)) for one in trajectories()]
+        with Haystacks(store, lambda _: None).open(entry.slug for entry in entries) as view:
+            yield view
+
+
+def _line(result: CaseResult) -> str:
+    said = f" {result.outcome}" if result.outcome else ""
+    why = f": {result.reason}" if result.reason and result.verdict != "pass" else ""
+    took = f" ({result.seconds:.0f} s, {result.calls} model calls)" if result.outcome else ""
+    return inert(f"{result.agent} {result.case} {result.verdict}{said}{took}{why}")
+
+
+def _print_table(console: Console, agents: list[str], cases: list[Case], results: list[CaseResult]) -> None:
+    """Cases down, agents across; a cell tells the verdict and how the attempt ended."""
+    cells = {(result.agent, result.case): result for result in results}
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("case", *agents):
+        table.add_column(heading)
+    for case in cases:
+        row = [Text(case.name)]
+        for agent in agents:
+            result = cells[agent, case.name]
+            said = f"{result.verdict} {result.outcome}".strip()
+            row.append(Text(said, style=_STYLES[result.verdict]))
+        table.add_row(*row)
+    console.print(table)
