@@ -6,6 +6,7 @@ into `git fast-import`; the user's own git configuration and environment play no
 """
 
 import os
+import shutil
 import stat
 import tempfile
 import time
@@ -34,6 +35,12 @@ _INERT_ATTRIBUTES = "* !text !eol !ident !filter !diff !merge !working-tree-enco
 
 class HistoryError(OSError):
     """Git is missing or failed."""
+
+
+def refuse_missing_git() -> None:
+    """Raise HistoryError where there is no git, before anything is spent."""
+    if shutil.which("git") is None:
+        raise HistoryError("git is not on the PATH, and workspaces' histories need it (install git)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,14 @@ import sys
 
 def main() -> None:
     """Entry point of the `runbook` command."""
+    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")  # a missing git is said where git is needed
+    try:
+        _main()
+    except KeyboardInterrupt:  # before anything could be said about it
+        sys.exit(130)
+
+
+def _main() -> None:
     from runbook.cli.streams import open_closed
 
     open_closed()

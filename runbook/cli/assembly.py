@@ -17,6 +17,7 @@ from runbook.cli.home import home, tool_chains, workspace_registry
 from runbook.controller import AgentMemory
 from runbook.gateway.gateway import Gateway
 from runbook.gateway.settings import GatewaySettings, ProviderSettings
+from runbook.history import refuse_missing_git
 from runbook.venue import ExternalVenue, SandboxVenue, Venue
 from runbook.workspace_place import WorkspacePlace, sweep
 from sandbox.docker_engine import DockerSandbox, connect
@@ -64,8 +65,10 @@ def assemble_memory(settings: ArmSettings, say: Callable[[str], None]) -> Iterat
     Raises:
         UnknownAgentError: the agent's settings do not fit.
         SandboxError: no back end works, or the chosen one does not.
+        HistoryError: there is no git.
     """
     agent = chosen_agent(settings)
+    refuse_missing_git()
     with ExitStack() as stack:
         sweep(workspace_registry())
         place = stack.enter_context(WorkspacePlace.open(workspace_registry()))

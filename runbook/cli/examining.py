@@ -1,5 +1,6 @@
 """What `runbook doctor` looks at."""
 
+import shutil
 from collections.abc import Mapping
 from contextlib import closing
 
@@ -20,9 +21,10 @@ def examine(
     """All checks, and whether some sandbox works and every endpoint answers."""
     docker = docker_checks(helper_folders(), base_image)
     bubblewrap = _bubblewrap()
+    git = _git()
     models = [_endpoint(role, config) for role, config in endpoints.items() if config is not None]
-    usable = all(check.ok for check in docker) or bubblewrap.ok
-    return [*docker, bubblewrap, *models], usable and all(check.ok for check in models)
+    usable = git.ok and (all(check.ok for check in docker) or bubblewrap.ok)
+    return [git, *docker, bubblewrap, *models], usable and all(check.ok for check in models)
 
 
 def _endpoint(role: str, config: EndpointConfig) -> Check:
@@ -42,6 +44,15 @@ def _endpoint(role: str, config: EndpointConfig) -> Check:
         mend = "check the address, the model's name and the key; drop parameters that the provider refuses"
         return Check(role, ok=False, detail=str(error), mend=mend)
     return Check(role, ok=True, detail=f"{done.reply.model or config.model} answers in {done.seconds:.1f} s")
+
+
+def _git() -> Check:
+    found = shutil.which("git")
+    if found is None:
+        return Check(
+            "git", ok=False, detail="not on the PATH; workspaces' histories need it", mend="install git"
+        )
+    return Check("git", ok=True, detail=found)
 
 
 def _bubblewrap() -> Check:

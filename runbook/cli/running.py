@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from git import InvalidGitRepositoryError, NoSuchPathError, Repo
+from git import GitError, Repo
 from rich.console import Console
 
 from evals.dataset import DataRoot, load_data_root
@@ -287,5 +287,5 @@ def _git_revision() -> str | None:
     try:
         with Repo(Path(__file__).parent, search_parent_directories=True) as repo:
             return repo.head.commit.hexsha + ("+changes" if repo.is_dirty() else "")
-    except (InvalidGitRepositoryError, NoSuchPathError, ValueError):
+    except (GitError, ValueError):  # no checkout, no git, or one without a commit
         return None

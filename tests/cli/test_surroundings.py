@@ -139,6 +139,12 @@ def test_closed_streams_are_no_error_and_take_no_files_number(done: Path, comman
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+def test_a_missing_git_is_said_before_any_question(runbook: Runbook, data_root: Path, tmp_path: Path) -> None:
+    ended = runbook("eval", "run", "--data", data_root, "--out", "run", *SCOUT, PATH=str(tmp_path / "no"))
+    assert "install git" in one_line(ended, 1)
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_judge_without_a_reader_is_a_mistake(runbook: Runbook, data_root: Path) -> None:
     judge = ["--judge", "http://127.0.0.1:9/v1", "--judge-model", "m"]
     ended = runbook("eval", "run", "--data", data_root, "--out", "run", *judge, *SCOUT)
