@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from evals.comparison.measures import ACCURACY
 from evals.frontier.points import RunPoint, measure_of, point_of, scored_of
 from evals.question import Gold
 from evals.recorded import RecordedRun
@@ -20,9 +21,9 @@ class Worth:
     """What one run adds, in LAFS points."""
 
     point: RunPoint
-    alone: float
-    """To the reference points, with no other run."""
-    marginal: float
+    alone: float | None
+    """To the reference points, with no other run; None where there are none."""
+    marginal: float | None
     """To the reference points and all the other runs."""
     undominated: bool
     """No other point, published ones included, is both as quick and as good."""
@@ -36,9 +37,10 @@ class Frontier:
     measure: str
     reference: Mapping[str, OperatingPoint]
     """The published points of the tier; none where the measure is no accuracy."""
-    reference_lafs: float
-    lafs: float
-    gain: float
+    reference_lafs: float | None
+    lafs: float | None
+    gain: float | None
+    """None, as the two above, where the measure is no accuracy: LAFS is defined for nothing else."""
     gain_interval: Interval | None
     runs: list[Worth]
     pareto: list[str]
@@ -52,26 +54,15 @@ def frontier(runs: Sequence[RecordedRun], tier: str, gold: Mapping[str, Gold], *
     Raises NoPointError for a run without any figure, KeyError for a tier without published points.
     """
     measure = measure_of(runs)
-    with_reference = measure.name == "accuracy"
-    reference = REFERENCE[tier] if with_reference else {}
     points = [point_of(run, measure) for run in runs]
+    if measure is not ACCURACY:
+        return _of_evidence(tier, measure.name, points, _remarks(points, runs, tier, with_reference=False))
+    reference = REFERENCE[tier]
     published = list(reference.values())
     own = [point.operating_point for point in points]
     before, after = lafs(published), lafs([*published, *own])
-    worths = [
-        Worth(
-            point=point,
-            alone=lafs([*published, own[index]]) - before,
-            marginal=after - lafs([*published, *own[:index], *own[index + 1 :]]),
-            undominated=_undominated(own[index], [*published, *own[:index], *own[index + 1 :]]),
-        )
-        for index, point in enumerate(points)
-    ]
     questions = list(dict.fromkeys(question for run in runs for question in run.results))
-    interval = None
-    if with_reference:
-        scored = [scored_of(run, measure, questions) for run in runs]
-        interval = gain_interval(scored, clusters_of(questions, gold), tier, seed=seed)
+    scored = [scored_of(run, measure, questions) for run in runs]
     return Frontier(
         tier=tier,
         measure=measure.name,
@@ -79,10 +70,35 @@ def frontier(runs: Sequence[RecordedRun], tier: str, gold: Mapping[str, Gold], *
         reference_lafs=before,
         lafs=after,
         gain=after - before,
-        gain_interval=interval,
-        runs=worths,
+        gain_interval=gain_interval(scored, clusters_of(questions, gold), tier, seed=seed),
+        runs=[
+            Worth(
+                point=point,
+                alone=lafs([*published, own[index]]) - before,
+                marginal=after - lafs([*published, *own[:index], *own[index + 1 :]]),
+                undominated=_undominated(own[index], [*published, *own]),
+            )
+            for index, point in enumerate(points)
+        ],
         pareto=_pareto([*reference.items(), *((point.name, point.operating_point) for point in points)]),
-        remarks=_remarks(points, runs, tier, with_reference=with_reference),
+        remarks=_remarks(points, runs, tier, with_reference=True),
+    )
+
+
+def _of_evidence(tier: str, measure: str, points: Sequence[RunPoint], remarks: list[str]) -> Frontier:
+    """A frontier of the runs among themselves."""
+    own = [point.operating_point for point in points]
+    return Frontier(
+        tier=tier,
+        measure=measure,
+        reference={},
+        reference_lafs=None,
+        lafs=None,
+        gain=None,
+        gain_interval=None,
+        runs=[Worth(point, None, None, _undominated(point.operating_point, own)) for point in points],
+        pareto=_pareto([(point.name, point.operating_point) for point in points]),
+        remarks=remarks,
     )
 
 

@@ -47,6 +47,7 @@ def _figure(frontier: Frontier) -> Figure:
     right = axes.get_xlim()[1]
     before, after = _stairs(published, right), _stairs([*published, *own], right)
     if published:
+        _shade_what_does_not_count(axes)
         _fill(axes, before, after)
         axes.plot(*zip(*_steps(before, right), strict=True), color=_PALE, lw=1.6, zorder=2)
     axes.plot(*zip(*_steps(after, right), strict=True), color=_OWN, lw=1.8, zorder=3)
@@ -75,24 +76,17 @@ def _set_axes(axes: Axes, points: Sequence[OperatingPoint]) -> None:
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color(_PALE)
     axes.set_xlabel("mean latency of a memory query (log scale)", color=_GREY, labelpad=6)
+
+
+def _shade_what_does_not_count(axes: Axes) -> None:
     left, right = axes.get_xlim()
-    for start, end in ((left, SHORTEST_BUDGET_SECONDS), (LONGEST_BUDGET_SECONDS, right)):
+    below = axes.get_xaxis_transform()
+    for start, end, x, side, text in (
+        (left, SHORTEST_BUDGET_SECONDS, SHORTEST_BUDGET_SECONDS, "right", "counts from 1 s "),
+        (LONGEST_BUDGET_SECONDS, right, LONGEST_BUDGET_SECONDS, "left", " too late to count"),
+    ):
         axes.axvspan(start, end, color="#f5f6f8", lw=0, zorder=0)
-    notes = (
-        (SHORTEST_BUDGET_SECONDS, "right", "counts from 1 s "),
-        (LONGEST_BUDGET_SECONDS, "left", " too late to count"),
-    )
-    for x, side, text in notes:
-        axes.text(
-            x,
-            0.012,
-            text,
-            ha=side,
-            va="bottom",
-            fontsize=7.5,
-            color=_GREY,
-            transform=axes.get_xaxis_transform(),
-        )
+        axes.text(x, 0.012, text, ha=side, va="bottom", fontsize=7.5, color=_GREY, transform=below)
 
 
 def _fixed(ticks: Sequence[float]) -> mpl.ticker.FixedLocator:
@@ -208,6 +202,10 @@ def _title(figure: Figure, frontier: Frontier) -> None:
         )
     else:
         line = "Share of gold evidence hit; no accuracy, so the published points are left out"
+    remarks = []
+    if frontier.reference:
+        remarks.append("Vertical lines and brackets: 95 % intervals")
     if not all(worth.point.complete for worth in frontier.runs):
-        line += "\nHollow diamonds: not all questions of the tier. Vertical lines: 95 % intervals"
+        remarks.append("hollow: not all questions of the tier")
+    line = "\n".join([line, "; ".join(remarks)])
     figure.text(0.075, 0.925, line, fontsize=9, color=_GREY, va="top", linespacing=1.4)

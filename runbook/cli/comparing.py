@@ -11,7 +11,7 @@ from rich.text import Text
 
 from runbook.cli.failures import Mistake
 from runbook.cli.options import AsJson
-from runbook.cli.tables import NONE, number, percent, print_json
+from runbook.cli.tables import NONE, number, print_json
 from runbook.cli.terminal import inert, terminal
 
 if TYPE_CHECKING:
@@ -96,25 +96,22 @@ def _print(console: Console, made: "Comparison", why_no_gold: str) -> None:
 
 
 def _table(rows: Sequence["Row"], *, tested: bool) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(_words(rows[0].measure) if tested else "beside it")
-    for title in ("n", "A", "B", "difference", "95 % interval", "only A", "only B"):
-        table.add_column(title, justify="right")
-    for title in ("p", "p (Holm)", "detectable") if tested else ():
-        table.add_column(title, justify="right")
+    """Narrow enough for 80 columns."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    table.add_column(f"{_words(rows[0].measure)}, %" if tested else "beside it, %")
+    for title in ("n", "A", "B", "B - A (95 %)", "only A/B", *(("p", "Holm") if tested else ())):
+        table.add_column(title, justify="right", no_wrap=True)
     for row in rows:
         cells = [
             inert(row.scope) if tested else _words(row.measure),
             str(row.questions),
-            percent(row.a),
-            percent(row.b),
-            _points(row.difference),
-            _interval(row.interval),
-            NONE if row.only_a is None else str(row.only_a),
-            NONE if row.only_b is None else str(row.only_b),
+            f"{100 * row.a:.1f}",
+            f"{100 * row.b:.1f}",
+            f"{100 * row.difference:+.1f}{_interval(row.interval)}",
+            NONE if row.only_a is None else f"{row.only_a}/{row.only_b}",
         ]
         if tested:
-            cells += [_p(row.p), _p(row.p_holm), _points(row.detectable, signed=False)]
+            cells += [_p(row.p), _p(row.p_holm)]
         table.add_row(*map(Text, cells))
     return table
 
@@ -147,9 +144,16 @@ def _remarks(made: "Comparison", why_no_gold: str) -> list[str]:
     remarks = [
         f"Intervals: bootstrap over {clusters} clusters of questions, by {made.clustered_by}"
         + (f" ({inert(why_no_gold)})" if why_no_gold else "")
-        + "; p: exact McNemar, which takes questions for independent; Holm over all rows printed; "
-        "detectable: the true difference found with power 0.8."
+        + ". p: exact McNemar, which takes questions for independent; Holm: held over all rows printed."
     ]
+    everything = made.rows[0]
+    if everything.detectable is not None:
+        remarks.append(
+            f"With so many discordant questions a true difference of {100 * everything.detectable:.1f} "
+            "points would be found with power 0.8."
+        )
+    elif everything.p is not None:
+        remarks.append("Too few discordant questions to find any difference with power 0.8.")
     if made.few_clusters:
         remarks.append(f"Only {clusters} clusters: too few to trust the intervals.")
     if not all(row.interval for row in made.rows):
@@ -167,17 +171,11 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _points(share: float | None, *, signed: bool = True) -> str:
-    if share is None:
-        return NONE
-    return f"{100 * share:+.1f}" if signed else f"{100 * share:.1f}"
-
-
 def _interval(interval: "Interval | None") -> str:
-    return NONE if interval is None else f"{100 * interval.low:+.1f} to {100 * interval.high:+.1f}"
+    return "" if interval is None else f" ({100 * interval.low:+.1f} to {100 * interval.high:+.1f})"
 
 
 def _p(value: float | None) -> str:
     if value is None:
         return NONE
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+    return "<.001" if value < 0.001 else f"{value:.3f}"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from evals.frontier.frontier import Frontier
     from evals.frontier.what_if import WhatIf
     from evals.recorded import RecordedRun
+    from evals.statistics.intervals import Interval
 
 
 def frontier(
@@ -93,29 +94,25 @@ def _what_if(run: "RecordedRun", seconds: Sequence[float]) -> "list[WhatIf]":
 
 
 def _print(console: Console, found: "Frontier") -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("run")
-    measure = found.measure.replace("_", " ")
-    titles = (measure, "95 % interval", "latency, s", "n", "coverage", "LAFS alone", "LAFS marginal", "front")
-    for title in titles:
-        table.add_column(title, justify="right")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("run", overflow="fold")
+    with_lafs = bool(found.reference)
+    worth_titles = ("LAFS alone", "marginal") if with_lafs else ()
+    for title in (f"{found.measure.replace('_', ' ')}, %", "seconds", "n", *worth_titles, "front"):
+        table.add_column(title, justify="right", no_wrap=True)
     for worth in sorted(found.runs, key=lambda worth: worth.point.seconds):
         point = worth.point
-        between = point.interval
         cells = [
             inert(point.name),
-            percent(point.value),
-            f"{100 * between.low:.1f} to {100 * between.high:.1f}" if between else "-",
+            f"{100 * point.value:.1f}{_percents(point.interval)}",
             number(point.seconds),
             str(point.questions),
-            percent(point.coverage),
-            f"{worth.alone:+.2f}",
-            f"{worth.marginal:+.2f}",
+            *((f"{worth.alone:+.2f}", f"{worth.marginal:+.2f}") if with_lafs else ()),
             "yes" if worth.undominated else "no",
         ]
         table.add_row(*map(Text, cells))
     console.print(table)
-    if found.reference:
+    if with_lafs:
         between = found.gain_interval
         console.print(
             f"LAFS {found.lafs:.2f}, published points alone {found.reference_lafs:.2f}, "
@@ -127,6 +124,10 @@ def _print(console: Console, found: "Frontier") -> None:
         console.print(inert(remark))
 
 
+def _percents(interval: "Interval | None") -> str:
+    return f" ({100 * interval.low:.1f} to {100 * interval.high:.1f})" if interval else ""
+
+
 def _print_what_if(console: Console, name: str, rows: "Sequence[WhatIf]") -> None:
     console.print()
     console.print(
@@ -134,10 +135,10 @@ def _print_what_if(console: Console, name: str, rows: "Sequence[WhatIf]") -> Non
         "Scored is the latest draft that they had saved.",
         style="bold",
     )
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("deadline, s", "latency, s", "evidence", "final", "hit", "all pieces", "scores known"):
-        table.add_column(title, justify="right")
-    table.add_column("accuracy between", justify="right")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    titles = ("deadline", "seconds", "evidence", "final", "hit", "all hit", "known", "accuracy between")
+    for title in titles:
+        table.add_column(title, justify="right", no_wrap=True)
     for row in rows:
         cells = [
             f"{row.deadline:g}",

@@ -80,7 +80,7 @@ def test_a_half_finished_run_says_so(root: Path, tmp_path: Path) -> None:
 def test_without_a_reader_evidence_is_shown_and_no_published_point(root: Path, tmp_path: Path) -> None:
     hit = {f"q-{n}": Answer(spans=((f"tr-{n}", 2 if n < 5 else 0, 2 if n < 5 else 0),)) for n in range(20)}
     found = built([write_run(tmp_path / "scout", root, hit).path])
-    assert (found.measure, found.reference, found.reference_lafs) == ("evidence_hit", {}, 0)
+    assert (found.measure, found.reference, found.lafs) == ("evidence_hit", {}, None)
     assert found.runs[0].point.value == 0.25
     assert "no accuracy" in found.remarks[0]
 
