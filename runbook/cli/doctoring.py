@@ -49,5 +49,5 @@ def _print(console: Console, checks: "list[Check]", *, usable: bool) -> None:
         console.print(f"{mark} {check.name}: {check.detail}", markup=False, highlight=False, soft_wrap=True)
         if not check.ok and check.mend:
             console.print(f"     mend: {check.mend}", markup=False, highlight=False, soft_wrap=True)
-    verdict = "ready" if usable else "not ready: git is missing, no sandbox works, or a model does not answer"
+    verdict = "ready" if usable else "not ready: mend what is marked no"
     console.print(f"{verdict}; scout can also run with --sandbox process", highlight=False)

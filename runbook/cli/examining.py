@@ -7,10 +7,13 @@ from contextlib import closing
 from evals.endpoint import Endpoint
 from evals.endpoint_config import EndpointConfig, Sampling
 from evals.endpoint_errors import EndpointError
-from runbook.cli.assembly import helper_folders
+from runbook.cli.assembly import helper_copies, helper_folders
+from runbook.cli.failures import Mistake
+from runbook.cli.home import VARIABLE, home
+from runbook.complaints import of_system
 from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.doctor import Check, docker_checks
-from sandbox.protocol import Capability, SandboxError
+from sandbox.protocol import MIB, Capability, SandboxError
 
 TINY_TOKENS = 64
 
@@ -21,10 +24,10 @@ def examine(
     """All checks, and whether some sandbox works and every endpoint answers."""
     docker = docker_checks(helper_folders(), base_image)
     bubblewrap = _bubblewrap()
-    git = _git()
+    own, git = _home(), _git()
     models = [_endpoint(role, config) for role, config in endpoints.items() if config is not None]
-    usable = git.ok and (all(check.ok for check in docker) or bubblewrap.ok)
-    return [git, *docker, bubblewrap, *models], usable and all(check.ok for check in models)
+    usable = own.ok and git.ok and (all(check.ok for check in docker) or bubblewrap.ok)
+    return [own, git, *docker, bubblewrap, *models], usable and all(check.ok for check in models)
 
 
 def _endpoint(role: str, config: EndpointConfig) -> Check:
@@ -44,6 +47,21 @@ def _endpoint(role: str, config: EndpointConfig) -> Check:
         mend = "check the address, the model's name and the key; drop parameters that the provider refuses"
         return Check(role, ok=False, detail=str(error), mend=mend)
     return Check(role, ok=True, detail=f"{done.reply.model or config.model} answers in {done.seconds:.1f} s")
+
+
+def _home() -> Check:
+    """Where stores, copies of the helpers and locks lie; outdated copies only take room."""
+    try:
+        folder = home()
+    except (Mistake, OSError) as error:
+        said = of_system(error) if isinstance(error, OSError) else str(error)
+        return Check("home", ok=False, detail=said, mend=f"set {VARIABLE}")
+    outdated = len(helper_copies().stale())
+    detail = f"{folder}, {shutil.disk_usage(folder).free // MIB} MiB free"
+    more = (
+        f"; outdated copies of the helpers: {outdated} (runbook sandbox gc removes them)" if outdated else ""
+    )
+    return Check("home", ok=True, detail=detail + more)
 
 
 def _git() -> Check:

@@ -51,6 +51,16 @@ def test_a_home_that_cannot_be_is_the_users_mistake(
     assert "set RUNBOOK_HOME to" in one_line(ended, 2)
 
 
+def test_the_doctor_looks_at_the_home(runbook: Runbook, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    engine = f"unix://{tmp_path}/none.sock"
+    ended = runbook("doctor", "--json", RUNBOOK_HOME=str(tmp_path / "file"), DOCKER_HOST=engine)
+    assert ended.returncode == 1, ended.stderr
+    (found,) = [check for check in json.loads(ended.stdout)["checks"] if check["name"] == "home"]
+    assert not found["ok"]
+    assert "RUNBOOK_HOME" in found["mend"]
+
+
 def test_a_current_folder_that_is_gone_is_said(tmp_path: Path) -> None:
     script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
     ended = subprocess.run(
