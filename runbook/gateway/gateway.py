@@ -46,7 +46,7 @@ class Gateway:
         self._run_spending = Spending(settings.run_budget, "run's")
         self._providers: dict[str, Provider] = {}
         self._lines: dict[Line, uvicorn.Server] = {}
-        self._servers: set[asyncio.Task[None]] = set()
+        self._servers: dict[asyncio.Task[None], uvicorn.Server] = {}
         self._lock = threading.Lock()
         self._port: int | None = None
 
@@ -199,8 +199,8 @@ class Gateway:
     async def _add_server(self, listener: socket.socket) -> uvicorn.Server:
         server = uvicorn.Server(self._config)
         task = asyncio.create_task(server.serve(sockets=[listener]))
-        self._servers.add(task)
-        task.add_done_callback(self._servers.discard)
+        self._servers[task] = server
+        task.add_done_callback(lambda task: self._servers.pop(task, None))
         return server
 
     def _release(self, line: Line) -> None:
@@ -213,8 +213,8 @@ class Gateway:
         await line.finish()
 
     async def _stop(self) -> None:
-        for task in self._servers:
-            task.cancel()
+        for server in self._servers.values():
+            server.should_exit = True
         await asyncio.gather(*self._servers, return_exceptions=True)
         await self._answerer.close()
         others = asyncio.all_tasks() - {asyncio.current_task()}

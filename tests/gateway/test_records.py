@@ -12,13 +12,20 @@ from runbook.gateway.bodies import BODIES, CALLS
 from runbook.gateway.parts import Splitter, join
 from tests.gateway.scripted import CHAT, SSE, Scripted, chat_request, chat_stream, event
 
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters(exclude_categories=("Cs",))) | st.just("x" * 300),
-    lambda values: st.lists(values, max_size=4)
-    | st.dictionaries(st.sampled_from(["a", "messages", "$part", "$list", "$plain"]), values, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | FLOATS
+    | st.text(st.characters(exclude_categories=("Cs",)))
+    | st.just("x" * 300),
+    lambda values: (
+        st.lists(values, max_size=4)
+        | st.dictionaries(st.sampled_from(["a", "messages", "$part", "$list", "$plain"]), values, max_size=3)
+    ),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 @given(
