@@ -3,22 +3,17 @@
 import os
 import subprocess
 import sys
-import traceback
 from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
-from .allocator import prepare_for_bulk_work
-from .errors import DataError, StoreError
-from .files import explained
+from .errors import StoreError
 from .line_worker import LineWorker, Result, Task
-from .store import Store
 
-_SERVE = "from manifests.crew import serve; serve()"
+_SERVE = "from manifests.crew_member import serve; serve()"
 _AHEAD = 4  # tasks a process has in hand, so that it never waits for the next one
 
 
@@ -119,29 +114,3 @@ class Processes:
 
 def _killed() -> StoreError:
     return StoreError("a process of the import was killed (out of memory?); run the same import again")
-
-
-def serve() -> None:
-    """The work of one member: `python -c ... <socket> <file> <store> <data root>`."""
-    prepare_for_bulk_work()
-    number, path, store, data_root = sys.argv[1:]
-    connection: Connection[Result | Exception, Task] = Connection(int(number))
-    with (
-        Store.open(Path(store)).writer(Path(data_root)) as writer,
-        closing(LineWorker(Path(path), writer)) as worker,
-        # Nobody hears us any more: the one who asked has gone.
-        suppress(EOFError, BrokenPipeError, ConnectionResetError),
-    ):
-        while True:
-            connection.send(_answer(worker, connection.recv(), store))
-
-
-def _answer(worker: LineWorker, task: Task, store: str) -> Result | Exception:
-    try:
-        return worker.do(task)
-    except (DataError, StoreError) as error:
-        return error
-    except OSError as error:
-        return explained(error, f"cannot write to the store {store}")
-    except Exception:  # a defect of ours must reach the user whole, from whatever process it happens in
-        return RuntimeError(f"byte {task.offset}: {traceback.format_exc()}")

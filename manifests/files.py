@@ -7,7 +7,6 @@ descriptor (`dir_fd`) instead of walking the same path again for each file.
 import errno
 import fcntl
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
@@ -77,7 +76,8 @@ def _pour(source: BufferedReader, target: int) -> None:
         if error.errno not in _NO_KERNEL_COPY:
             raise
         with os.fdopen(target, "wb", closefd=False) as file:
-            shutil.copyfileobj(source, file, _CHUNK)
+            while chunk := source.read(_CHUNK):
+                file.write(chunk)
 
 
 def make_folder(name: str, folder: int | None = None) -> int:
@@ -121,6 +121,8 @@ def copy_file(source: str, target: str) -> None:
 
 def remove_tree(path: Path) -> None:
     """Remove a folder of ours, whatever is left of it."""
+    import shutil  # takes long to import, and most processes never need it
+
     shutil.rmtree(path, ignore_errors=True)
 
 

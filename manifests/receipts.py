@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +94,11 @@ def _to_record(file: Path, receipt: Receipt) -> dict[str, Any]:
     return {
         "version": _VERSION,
         "file": os.fsencode(file).decode("utf-8", "replace"),
-        "signature": asdict(receipt.signature),
+        "signature": receipt.signature,
         "boot": receipt.boot,
         "shared": receipt.shared,
         "lines": {i: [line.number, line.offset, line.length] for i, line in receipt.lines.items()},
-        "imported": {i: asdict(done) for i, done in receipt.imported.items()},
+        "imported": receipt.imported,
     }
 
 

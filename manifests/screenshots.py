@@ -48,7 +48,7 @@ class _Search:
         self._where = where
         self._found = Screenshots()
         self._real: dict[str, str] = {}
-        self._named_by_step = self._prepared_names()
+        self._prepared: frozenset[str] | None = None
 
     def run(self) -> Screenshots:
         missing = []
@@ -126,8 +126,11 @@ class _Search:
             return frozenset()
 
     def _name_by_step(self, state: State) -> str | None:
+        if self._prepared is None:
+            self._prepared = self._prepared_names()
+        names = self._prepared
         step = str(state.index if state.step is None else state.step)
-        return next((n for n in (f"{step}.png", f"{step.zfill(4)}.png") if n in self._named_by_step), None)
+        return next((n for n in (f"{step}.png", f"{step.zfill(4)}.png") if n in names), None)
 
 
 def _inside(root: str, path: str) -> bool:
