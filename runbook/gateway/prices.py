@@ -1,6 +1,7 @@
 """The price table: dated, per model, in USD per million tokens."""
 
 import tomllib
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Self
@@ -75,6 +76,10 @@ class Prices:
             return cls(_Table.model_validate(tomllib.loads(text)).models)
         except (OSError, UnicodeError, tomllib.TOMLDecodeError, ValidationError) as error:
             raise GatewayError(f"{path or 'prices.toml'} is not a price table: {error}") from None
+
+    def items(self) -> Iterable[tuple[str, Price]]:
+        """Every model and its price."""
+        return self._models.items()
 
     def of(self, model: str | None) -> Price | None:
         """A model's price; None where it is unknown, which is not free."""

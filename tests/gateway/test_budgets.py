@@ -139,5 +139,5 @@ def test_every_price_says_where_and_when_it_was_read():
 
 def test_a_table_that_is_none_is_refused_with_its_name(tmp_path):
     (tmp_path / "prices.toml").write_text("[models.x]\ninput = -1\n")
-    with pytest.raises(GatewayError, match="prices.toml is not a price table"):
+    with pytest.raises(GatewayError, match=r"prices\.toml is not a price table"):
         Prices.read(tmp_path / "prices.toml")
