@@ -32,7 +32,9 @@ class CandidateFinder:
         with tempfile.TemporaryDirectory(prefix="") as folder:
             workspace = Path(folder)
             (workspace / "question.json").write_bytes(
-                orjson.dumps({"question": question.text, "image": None})
+                orjson.dumps(
+                    {"question": question.text, "image": "question_image" if question.image else None}
+                )
             )
             (workspace / "haystack").symlink_to(haystack.absolute(), target_is_directory=True)
             program = self.helpers / "memory" / "__main__.py"

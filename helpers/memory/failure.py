@@ -15,3 +15,7 @@ class HelperError(Exception):
         super().__init__(text)
         self.text = text
         self.code = code
+
+
+class NoIndexError(HelperError):
+    """The index is missing, damaged, of another version, or SQLite here cannot read it."""

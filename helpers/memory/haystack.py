@@ -33,6 +33,7 @@ class Workspace:
         self.root = os.path.realpath(root)
         self.haystack = os.path.join(self.root, "haystack")
         self.trajectories = os.path.join(self.haystack, "trajectories")
+        self.index_problem = ""  # why the index is not to be used; found while it was
         self._rows: list[Row] | None = None
 
     def exists(self) -> bool:

@@ -10,12 +10,13 @@ import os
 from array import array
 
 from . import tokens
-from .failure import HelperError
+from .failure import NoIndexError
+from .haystack import is_slug
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from typing import Protocol
+    from typing import Any, Protocol
 
     from .haystack import Workspace
 
@@ -38,10 +39,6 @@ GOAL, URL, TITLE, ACTION, THOUGHT, OBSERVATION = range(6)
 
 _MATCH = "SELECT rowid FROM terms WHERE terms MATCH ?"
 _COUNT = "SELECT count(*) FROM terms WHERE terms MATCH ?"
-
-
-class NoIndexError(HelperError):
-    """The index is missing, damaged, of another version, or SQLite here cannot read it."""
 
 
 class Layout:
@@ -87,10 +84,14 @@ class Index:
     exact = True
 
     def __init__(self, path: str) -> None:
+        self._path = path
         self._base = _open(path)
         self._postings: dict[str, list[int]] = {}
         self._common: dict[str, int] | None = None
-        rows = self._read(path)
+        self._check_version()
+        rows = self._ask("SELECT slug, first, convention FROM trajectories ORDER BY number")
+        self._levels: dict[int, bytes] = dict(self._ask("SELECT field, levels FROM lengths"))
+        self._check_layout(rows)
         self.layout = Layout(
             [row[0] for row in rows],
             array("i", (row[1] for row in rows)),
@@ -102,53 +103,75 @@ class Index:
         """Where the term stands: `state * 8 + field`, ascending."""
         found = self._postings.get(term)
         if found is None:
-            found = [row[0] for row in self._base.execute(_MATCH, (_quoted(term),))]
-            self._postings[term] = found
+            found = self._postings[term] = self._match(_MATCH, (_quoted(term),))
         return found
 
     def within(self, term: str, states: range) -> list[int]:
         """The postings of the term in these states."""
         bounds = (_quoted(term), states.start * 8, states.stop * 8 - 1)
-        rows = self._base.execute(f"{_MATCH} AND rowid BETWEEN ? AND ?", bounds)
-        return [row[0] for row in rows]
+        return self._match(f"{_MATCH} AND rowid BETWEEN ? AND ?", bounds)
 
     def together(self, terms: list[str]) -> list[int]:
         """The states with a field that has all of the terms, ascending."""
-        rows = self._base.execute(_MATCH, (" AND ".join(map(_quoted, terms)),))
-        return list(dict.fromkeys(row[0] >> 3 for row in rows if row[0] & 7 != GOAL))
+        rows = self._match(_MATCH, (" AND ".join(map(_quoted, terms)),))
+        return list(dict.fromkeys(row >> 3 for row in rows if row & 7 != GOAL))
 
     def frequency(self, term: str) -> int:
         """How many postings the term has."""
         if self._common is None:
-            self._common = dict(self._base.execute("SELECT term, rows FROM common"))
+            self._common = dict(self._ask("SELECT term, rows FROM common"))
         known = self._common.get(term)
-        return int(self._base.execute(_COUNT, (_quoted(term),)).fetchone()[0]) if known is None else known
+        if known is None:
+            known = self._ask(_COUNT, (_quoted(term),))[0][0]
+        if not isinstance(known, int):
+            raise self._damaged("a count is none")
+        return known
 
     def lengths(self, field: int) -> bytes:
         """How many distinct terms each state has in a field, as levels (LEVELS_PER_DOUBLING)."""
-        rows = self._base.execute("SELECT levels FROM lengths WHERE field = ?", (field,))
-        levels: bytes = rows.fetchone()[0]
-        return levels
+        return self._levels[field]
 
-    def _read(self, path: str) -> list[tuple[str, int, str]]:
+    def _match(self, question: str, values: tuple[object, ...]) -> list[int]:
+        rows: list[int] = [row[0] for row in self._ask(question, values)]
+        if rows and not 0 <= min(rows) <= max(rows) < self._states * 8:
+            raise self._damaged("it tells of states that it does not have")
+        return rows
+
+    def _ask(self, question: str, values: tuple[object, ...] = ()) -> list[Any]:
         import sqlite3
 
         try:
-            version, rule, self._states = self._base.execute(
-                "SELECT version, tokens, states FROM format"
-            ).fetchone()
-            if (version, rule) != (FORMAT, tokens.VERSION):
-                raise NoIndexError(
-                    f"{path} is of version {version}/{rule}, wanted is {FORMAT}/{tokens.VERSION}"
-                )
-            self._base.execute("SELECT rowid FROM terms WHERE terms MATCH 'a' LIMIT 1").fetchone()
-            return self._base.execute(
-                "SELECT slug, first, convention FROM trajectories ORDER BY number"
-            ).fetchall()
-        except (sqlite3.Error, TypeError, ValueError) as error:
+            return self._base.execute(question, values).fetchall()
+        except (sqlite3.Error, OverflowError, ValueError) as error:
             if "no such module" in str(error):
                 raise NoIndexError("this Python's SQLite lacks FTS5") from None
-            raise NoIndexError(f"{path} is damaged ({error})") from None
+            raise self._damaged(str(error)) from None
+
+    def _check_version(self) -> None:
+        rows = self._ask("SELECT version, tokens, states FROM format")
+        if len(rows) != 1 or not isinstance(rows[0][2], int):
+            raise self._damaged("it tells no version")
+        version, rule, self._states = rows[0]
+        if (version, rule) != (FORMAT, tokens.VERSION):
+            wanted = f"{FORMAT}/{tokens.VERSION}"
+            raise NoIndexError(f"{self._path} is of version {version}/{rule}, wanted is {wanted}")
+        self._ask("SELECT rowid FROM terms WHERE terms MATCH 'a' LIMIT 1")
+
+    def _check_layout(self, rows: list[Any]) -> None:
+        """Raise NoIndexError where numbers that others compute with do not fit together."""
+        levels = [self._levels.get(field) for field in range(len(FIELDS))]
+        if not all(isinstance(one, bytes) and len(one) == self._states for one in levels):
+            raise self._damaged("it does not tell the lengths of all states")
+        slugs, firsts = [row[0] for row in rows], [row[1] for row in rows]
+        if not all(isinstance(slug, str) and slug and is_slug(slug) for slug in slugs):
+            raise self._damaged("it names no trajectories")
+        if not all(isinstance(first, int) for first in firsts) or firsts[:1] != [0]:
+            raise self._damaged("its states are not numbered")
+        if any(one >= other for one, other in zip(firsts, [*firsts[1:], self._states])):
+            raise self._damaged("its states are not numbered in order")
+
+    def _damaged(self, why: str) -> NoIndexError:
+        return NoIndexError(f"{self._path} is damaged ({why})")
 
 
 class Scan:
@@ -215,11 +238,28 @@ def affordable(index: Index | Scan, weights: dict[str, float]) -> dict[str, floa
 
 def open_index(workspace: Workspace) -> tuple[Index | Scan, str]:
     """What can be searched, and "" or why it is not the index."""
-    path = os.path.join(workspace.haystack, "index.sqlite")
     try:
-        return Index(path), ""
+        return usable_index(workspace), ""
     except NoIndexError as error:
         return Scan(workspace), error.text
+
+
+def usable_index(workspace: Workspace) -> Index:
+    """The index of the haystack.
+
+    Raises:
+        NoIndexError: it cannot be used, or belongs to another haystack.
+    """
+    if workspace.index_problem:
+        raise NoIndexError(workspace.index_problem)
+    index = Index(os.path.join(workspace.haystack, "index.sqlite"))
+    try:
+        present = os.listdir(workspace.trajectories)
+    except OSError as error:
+        raise NoIndexError(f"the haystack has no trajectories ({error.strerror})") from None
+    if set(present) != set(index.layout.slugs):
+        raise NoIndexError("the index belongs to another haystack")
+    return index
 
 
 def _open(path: str) -> sqlite3.Connection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from .arguments import HELP, Arguments, Verb, parse
-from .failure import FOUND, TIME_LIMIT, WRONG, HelperError
+from .failure import FOUND, TIME_LIMIT, WRONG, HelperError, NoIndexError
 from .haystack import Workspace
 from .page import DEFAULT_BYTES, Page, clean, clip, quote
 from .registry import MODULES
@@ -100,8 +100,16 @@ def usage() -> str:
 
 
 def _run(verb: Verb, arguments: Arguments, page: Page) -> int:
+    workspace = Workspace(os.environ.get("MEMORY_WORKSPACE") or ".")
     try:
-        code = verb.run(arguments, Workspace(os.environ.get("MEMORY_WORKSPACE") or "."), page)
+        try:
+            code = verb.run(arguments, workspace, page)
+        except NoIndexError as failure:  # found out in the middle: the files hold the same
+            if workspace.index_problem:
+                raise
+            workspace.index_problem = failure.text
+            page = Page(page.limit)
+            code = verb.run(arguments, workspace, page)
         _write(1, page.bytes())
     except HelperError as failure:
         _write(1, page.bytes())

@@ -96,8 +96,6 @@ def similar(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     index, problem = open_index(workspace)
     if problem:
         raise HelperError(f"{problem}; similar needs the index. Use memory where with a line of the state")
-    if slug not in index.layout.slugs:
-        raise HelperError(f"the index does not know {slug}: it belongs to another haystack")
     state = index.layout.number(slug, number)
     weights = _rare(terms("\n".join(map(plain, text.split("\n")))), index)
     ranking = Ranking(index, weights, SIMILAR_POSTINGS)

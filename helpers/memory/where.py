@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from .arguments import NUMBER, Arguments, Verb
-from .failure import FOUND, NOTHING_FOUND, HelperError
+from .failure import FOUND, NOTHING_FOUND, HelperError, NoIndexError
 from .haystack import Workspace, compact, plain
 from .page import Page
 from .scanning import Pattern, states
@@ -75,10 +73,10 @@ def _telling(terms: list[str]) -> list[str]:
 
 
 def _index(workspace: Workspace) -> Index | None:
-    from .index import Index, NoIndexError
+    from .index import usable_index
 
     try:
-        return Index(os.path.join(workspace.haystack, "index.sqlite"))
+        return usable_index(workspace)
     except NoIndexError:
         return None
 

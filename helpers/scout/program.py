@@ -7,7 +7,7 @@ import sys
 
 from ..memory.arguments import whole
 from ..memory.evidence import BUDGET, from_options
-from ..memory.failure import FOUND, HelperError
+from ..memory.failure import FOUND, HelperError, NoIndexError
 from ..memory.handin import hand_in
 from ..memory.haystack import Workspace
 from ..memory.page import clean
@@ -23,7 +23,12 @@ def main(line: list[str]) -> int:
     """Answer the workspace's question with evidence; the exit code: 0, or 2 with one line on stderr."""
     try:
         workspace = Workspace(os.environ.get("MEMORY_WORKSPACE") or ".")
-        said = scout(workspace, _budget(line))
+        budget = _budget(line)
+        try:
+            said = scout(workspace, budget)
+        except NoIndexError as failure:  # found out in the middle: the files hold the same
+            workspace.index_problem = failure.text
+            said = scout(workspace, budget)
     except HelperError as failure:
         sys.stderr.write(f"scout: {clean(failure.text)}\n")
         return failure.code

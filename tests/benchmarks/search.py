@@ -88,6 +88,9 @@ def measure_latency(workspace: Path, python: str, rounds: int, slug: str, questi
         "search, 4 words": memory(python, "search", "override code procedure approval"),
         "search, the question": memory(python, "search", question.question),
         "similar": memory(python, "similar", slug, "2"),
+        "where, a planted line": memory(python, "where", planted_line(workspace)),
+        "where, a grid's line": memory(python, "where", lines_of(workspace, slug)[-1]),
+        "where, a menu's line": memory(python, "where", lines_of(workspace, slug)[5]),
         "candidates": memory(python, "candidates"),
         "scout": [python, "-I", "-S", str(SCOUT)],
     }
@@ -125,6 +128,20 @@ def measure_facts(root: DataRoot, slugs: dict[str, str], workspace: Path, python
             misses.append(question.id)
     share = 100 * found / max(1, asked)
     print(f"{'planted facts':<24}{found} of {asked} in the first {FIRST} ({share:.1f} %) {misses or ''}")
+
+
+def lines_of(workspace: Path, slug: str) -> list[str]:
+    """What the third state of a trajectory shows."""
+    return (workspace / "haystack" / "trajectories" / slug / "0002.txt").read_text().strip().split("\n")
+
+
+def planted_line(workspace: Path) -> str:
+    """The first line of the haystack that tells of a planted code."""
+    for path in sorted((workspace / "haystack").glob("trajectories/*/0*.txt")):
+        for line in path.read_text().splitlines():
+            if "textbox 'Override code for" in line:
+                return line
+    raise SystemExit("no planted code in this haystack")
 
 
 def memory(python: str, *line: str) -> list[str]:
