@@ -43,7 +43,12 @@ _PREFIXES = {
 }
 """By which aspect a setting counts, from how its name begins."""
 
-_NO_MATTER = frozenset({"data", "store", "limit", "question_ids", "reader", "judge", "seed"})
+_NO_MATTER: Any = {
+    **dict.fromkeys(
+        ("data", "store", "limit", "sample", "gates", "question_ids", "reader", "judge", "seed"), True
+    ),
+    "gateway": {"providers", "record", "sockets", "prices"},
+}
 """Settings that are compared otherwise, or that change no result of a common question."""
 
 _ENDPOINT_ONLY = frozenset(
@@ -55,14 +60,16 @@ _ENDPOINT_ONLY = frozenset(
 def differences(a: RecordedRun, b: RecordedRun, common: Sequence[str]) -> list[Difference]:
     """Everything that differs, the incomparable first. `common` are the questions that are compared."""
     one, other = a.record, b.record
-    first, second = (record.config.model_dump(mode="json") for record in (one, other))
+    first, second = (
+        _flat(record.config.model_dump(mode="json", exclude=_NO_MATTER)) for record in (one, other)
+    )
     found = [
         *_data(a, b, common),
         *_endpoint(Aspect.READER, one.config.reader, other.config.reader, READER_SAMPLING),
         *_endpoint(Aspect.JUDGE, one.config.judge, other.config.judge, JUDGE_SAMPLING),
         *_models_seen(a, b, common),
     ]
-    for name, left, right in _unequal(first, second, skip=_NO_MATTER):
+    for name, left, right in _unequal(first, second):
         found.append(Difference(_aspect(name), name, left, right))
     for name, left, right in _unequal(one.prompt_digests, other.prompt_digests):
         found.append(Difference(_aspect(name), f"prompt {name}", left[:12], right[:12]))
@@ -125,6 +132,8 @@ def _models_seen(a: RecordedRun, b: RecordedRun, common: Sequence[str]) -> list[
         one, other = seen(a, common), seen(b, common)
         if one and other and one != other:
             found.append(Difference(None, f"{role} as its replies name it", one, other))
+    if (one := _agent_models(a)) != (other := _agent_models(b)):
+        found.append(Difference(None, "models that answered the agent", one or "none", other or "none"))
     return found
 
 
@@ -153,6 +162,21 @@ def _agent_versions(run: RecordedRun) -> dict[str, str]:
     return {name: versions for name, versions in listed.items() if versions}
 
 
+def _agent_models(run: RecordedRun) -> str:
+    """The models that answered the agent, as the gateway saw it."""
+    answered = [result.query.result for result in run.results.values() if result.query is not None]
+    wires = [attempt.wire for result in answered for attempt in result.attempts if attempt.wire]
+    return _listed(model for wire in wires for model in wire.actual_models)
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings under dotted names."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
+    return flat
+
+
 def _listed(names: Any) -> str:
     return ", ".join(sorted({name for name in names if name}))
 
@@ -166,4 +190,4 @@ def _unequal(
 
 
 def _shown(value: object) -> str:
-    return "none" if value is None else str(value)
+    return "none" if value is None or value == "" else str(value)

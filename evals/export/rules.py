@@ -39,7 +39,7 @@ def _procedure(run: RecordedRun) -> Iterator[str]:
     profile = settings.get("profile", "fixed")
     if profile != "official":
         yield f"its profile is {profile}, not official"
-    if settings.get("replay"):
+    if run.record.config.gateway.replay is not None:
         yield "it is a replay of another run"
     for name in ("votes", "repeats"):
         if _most(settings.get(name)) > 1:

@@ -21,7 +21,11 @@ from evals.question import EvalQuestion
 from evals.recorded import RecordedRun
 from runbook.files import write_atomically
 
-_PRIVATE: Any = {"data": True, "store": True, "reader": {"base_url"}, "judge": {"base_url"}}
+_PRIVATE: Any = {
+    **dict.fromkeys(("data", "store", "agent", "model_url", "model_key", "gateway"), True),
+    "reader": {"base_url"},
+    "judge": {"base_url"},
+}
 """Settings that say where this machine keeps things and reaches its models."""
 _METHOD = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -55,7 +59,7 @@ def export(
         ExportError: the run is no benchmark result, or the method's name cannot be one.
         OSError: a file cannot be written.
     """
-    name = method or f"runbook-{re.sub(r'[^A-Za-z0-9.-]+', '-', run.record.config.agent)}"
+    name = method or f"runbook-{re.sub(r'[^A-Za-z0-9.-]+', '-', _agent(run))}"
     if not _METHOD.fullmatch(name):
         raise ExportError(f"{name!r} is no method's name: use letters, digits, '.', '_' and '-'")
     against = obstacles(run, data)
@@ -131,7 +135,7 @@ def _run_args(
         "evaluator_model": config.judge.model,
         "started_at_utc": run.record.created_at,
         "harness": f"agent-runbook {run.record.versions.get('agent-runbook', '')}".strip(),
-        "settings": config.model_dump(mode="json", exclude=_PRIVATE),
+        "settings": {"agent": _agent(run), **config.model_dump(mode="json", exclude=_PRIVATE)},
         "versions": run.record.versions,
         "data_digests": run.record.data_digests,
         "prompt_digests": run.record.prompt_digests,
@@ -141,6 +145,11 @@ def _run_args(
             if record and record.reading and record.reading.fallback
         },
     }
+
+
+def _agent(run: RecordedRun) -> str:
+    """The agent's name; of one that a file describes, the file's."""
+    return Path(run.record.config.agent).name.removesuffix(".toml")
 
 
 def _write(path: Path, value: Any) -> Path:

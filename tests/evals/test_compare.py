@@ -127,6 +127,13 @@ def test_a_patch_version_of_the_agent_is_said_but_forbids_nothing(root: Path, tm
     assert str(difference) == "version of codex: 0.144.0 against 0.144.1"
 
 
+def test_nested_settings_are_named_one_by_one(root: Path, tmp_path: Path) -> None:
+    a = load_run(write_run(tmp_path / "a", root, scores({0})).path)
+    b = load_run(write_run(tmp_path / "b", root, scores({0}), gateway={"silence_seconds": 5}, model="m").path)
+    named = [str(one) for one in compare(a, [b], {})[0].differences]
+    assert named == ["gateway.silence_seconds: 600.0 against 5.0", "model: none against m"]
+
+
 def test_another_address_of_the_same_model_forbids_nothing(root: Path, tmp_path: Path) -> None:
     elsewhere = READER | {"base_url": "http://127.0.0.1:10/v1"}
     a = load_run(write_run(tmp_path / "a", root, scores({0})).path)

@@ -16,6 +16,7 @@ from evals.export.rules import obstacles
 from evals.export.write import ExportError, export
 from evals.recorded import RecordedRun, data_of, load_run
 from evals.runs.config import RunConfig
+from runbook.gateway.settings import GatewaySettings
 from runbook.outcomes import Outcome
 from tests.data_roots import write_data_root
 from tests.recorded_runs import Answer, write_run
@@ -104,6 +105,7 @@ def test_an_export_done_again_is_the_same(official: Callable[..., RecordedRun]) 
     ("changes", "words"),
     [
         ({"profile": "fixed"}, "its profile is fixed"),
+        ({"gateway": GatewaySettings(replay=Path("cassette"))}, "a replay of another run"),
         ({"counted": "text estimated, images from model"}, "estimated, not counted"),
         ({"given": answers(q_2=Answer())}, "1 of 6 questions have no score"),
         ({"given": answers(q_2=Answer(outcome=Outcome.RATE_LIMITED))}, "no score (rate_limited)"),
