@@ -16,7 +16,7 @@ from pathlib import Path
 from instructions import InstructionOptions
 from runbook.agents.protocol import Agent, Surroundings
 from runbook.candidates import CandidateFinder
-from runbook.complaints import of_system
+from runbook.complaints import of_any, of_system
 from runbook.deciding import decide, flags
 from runbook.evidence import (
     STATE_BUDGET,
@@ -148,7 +148,7 @@ class Attempt:
                     write_atomically(self._folder / "workspace.diff", self._history.diff().encode())
                 notes += self._workspace.move_into(self._folder / "workspace")
             except OSError as error:
-                notes.append(f"the workspace could not be kept whole: {error}")
+                notes.append(f"the workspace could not be kept whole: {of_any(error)}")
         write_json(self._folder / "attempt.json", record.model_copy(update={"notes": notes}))
 
     def _keep_trace(self, record: AttemptRecord) -> list[str]:
@@ -275,7 +275,7 @@ class Attempt:
         return AttemptRecord(
             number=self._number,
             outcome=Outcome.CANCELLED if self._task.cancel.is_set() else Outcome.SANDBOX_ERROR,
-            detail=str(error),
+            detail=of_any(error),
             agent=self._arm.agent.name,
             sandbox=self._arm.venue.name,
             started_at=started_at,
