@@ -3,36 +3,24 @@
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
 from yarl import URL
 
 from runbook.gateway.exchange import Exchange
-from runbook.gateway.keys import Key, KeyMask, key_header, returned_headers
-from runbook.gateway.lanes import Lane
+from runbook.gateway.keys import KeyMask, key_header, returned_headers
+from runbook.gateway.provider import Provider
 from runbook.gateway.records import Wire
 from runbook.gateway.refusals import Refusal
 from runbook.gateway.retries import Answer, Patience, TemporaryError, may_pass, with_retries
 from runbook.gateway.routes import upstream_url
-from runbook.gateway.settings import ProviderSettings
 from runbook.outcomes import Outcome
 
 _SKIPPED = ("Accept", "Content-Type", "User-Agent")
 """Headers that the client would add where the agent sent none."""
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Provider:
-    """A provider as the gateway holds it while it runs."""
-
-    name: str
-    settings: ProviderSettings
-    key: Key
-    lane: Lane
 
 
 class StreamBrokenError(Exception):

@@ -9,24 +9,25 @@ import threading
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, Self, TypeVar
-
-import uvicorn
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from runbook.gateway import sockets
-from runbook.gateway.answering import Recording, Replay, Upstream
-from runbook.gateway.app import Answerer, App
 from runbook.gateway.budgets import Spending
 from runbook.gateway.cassette import CassetteReader, CassetteWriter
 from runbook.gateway.describing import Judge
-from runbook.gateway.forwarding import Provider
 from runbook.gateway.keys import Key, read_key
 from runbook.gateway.lanes import Lane
 from runbook.gateway.line import Line
 from runbook.gateway.prices import Prices
+from runbook.gateway.provider import Provider
 from runbook.gateway.recorder import Recorder
 from runbook.gateway.retries import Patience
 from runbook.gateway.settings import Budget, GatewayError, GatewaySettings, LineOrder, ProviderSettings
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from runbook.gateway.app import Answerer
 
 T = TypeVar("T")
 
@@ -69,6 +70,11 @@ class Gateway:
         self.close()
 
     async def _start(self) -> None:
+        # The HTTP libraries take a second to import, and most commands never open a gateway.
+        import uvicorn
+
+        from runbook.gateway.app import App
+
         self._answerer = self._make_answerer()
         self._app = App(self._answerer)
         self._config = uvicorn.Config(
@@ -87,7 +93,9 @@ class Gateway:
             timeout_graceful_shutdown=1,
         )
 
-    def _make_answerer(self) -> Answerer:
+    def _make_answerer(self) -> "Answerer":
+        from runbook.gateway.answering import Recording, Replay, Upstream
+
         settings = self._settings
         if settings.replay:
             return Replay(CassetteReader(settings.replay))
@@ -196,7 +204,9 @@ class Gateway:
         self._app.lines[line.prefix] = line
         self._lines[line] = await self._add_server(listener)
 
-    async def _add_server(self, listener: socket.socket) -> uvicorn.Server:
+    async def _add_server(self, listener: socket.socket) -> "uvicorn.Server":
+        import uvicorn
+
         server = uvicorn.Server(self._config)
         task = asyncio.create_task(server.serve(sockets=[listener]))
         self._servers[task] = server

@@ -11,7 +11,7 @@ from typing import Any
 
 from runbook.gateway.budgets import Spending
 from runbook.gateway.exchange import Exchange
-from runbook.gateway.forwarding import Provider
+from runbook.gateway.provider import Provider
 from runbook.gateway.recorder import Recorder
 from runbook.gateway.records import ModelCall, WireFacts
 from runbook.gateway.retries import Patience
