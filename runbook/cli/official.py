@@ -104,12 +104,12 @@ def official(
         timeout=timeout,
         budget=budget,
     )
+    name = method or f"runbook-{Path(agent).name.removesuffix('.toml')}"
     run = HarnessRun(
         data=root.path,
         domain=domain,
         tier=tier,
-        out=out.resolve()
-        / f"{method or f'runbook-{Path(agent).name.removesuffix(".toml")}'}_{domain}_{tier}",
+        out=out.resolve() / f"{name}_{domain}_{tier}",
         arguments=(
             *("--model", reader_model, "--base-url", reader, *_READER, "--evaluator-model", judge_model),
             *(("--evaluator-base-url", judge) if judge else ()),
