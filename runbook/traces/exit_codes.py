@@ -10,6 +10,7 @@ _CODEX = re.compile(r"^Process exited with code (-?\d{1,10})$", re.MULTILINE)
 _CLAUDE = re.compile(r"Exit code (-?\d{1,10})(?:\n|$)")
 _GEMINI = re.compile(r"^Exit Code: (-?\d{1,10})$", re.MULTILINE)
 _PI = re.compile(r"(?:^|\n)Command exited with code (-?\d{1,10})\s*$")
+_REACT = re.compile(r"exit code (-?\d{1,10})(?:\n|$)")
 _MINI = re.compile(r'\s*\{\s*"returncode":\s*(-?\d{1,10})\b')
 _TAIL = 400
 """Characters at the end in which a code that follows the output is looked for."""
@@ -28,7 +29,7 @@ def told_exit_code(text: str, stream: str = "", *, shell: bool = True) -> int | 
     rule = _RULES.get(stream)
     if rule is not None:
         return rule(text)
-    codes = (one(text) for one in (_codex, _claude, _qwen, _pi, _mini))
+    codes = (one(text) for one in (_codex, _claude, _qwen, _pi, _mini, _react))
     return next((code for code in codes if code is not None), None)
 
 
@@ -66,6 +67,10 @@ def _mini(text: str) -> int | None:
     return _code(_MINI.match(text))
 
 
+def _react(text: str) -> int | None:
+    return _code(_REACT.match(text))
+
+
 _RULES: dict[str, Callable[[str], int | None]] = {
     "codex": _codex,
     "claude": _claude,
@@ -76,4 +81,5 @@ _RULES: dict[str, Callable[[str], int | None]] = {
     "qwen-code": _qwen,
     "pi": _pi,
     "mini-swe-agent": _mini,
+    "react": _react,
 }

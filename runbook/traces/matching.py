@@ -107,13 +107,18 @@ def _matched(
 
 
 def merged(stream: TraceEvent, wire: TraceEvent) -> TraceEvent:
-    """One event that says what both say; where they differ, the stream was nearer."""
+    """One event that says what both say; where they differ, the stream was nearer.
+
+    It happened when it was first seen: agents hold back output, for example until a command has ended.
+    """
     told = wire.model_dump(exclude_defaults=True)
     told |= stream.model_dump(exclude_defaults=True)
     told |= {
         "source": "both",
         "response": wire.response or stream.response,
         "call_id": wire.call_id or stream.call_id,
+        "duration": stream.duration or wire.duration,
+        "at": min((at for at in (stream.at, wire.at) if at is not None), default=None),
     }
     if stream.output_bytes is not None and wire.shown_bytes is not None:
         told.setdefault("truncated", wire.shown_bytes + FRAME_BYTES < stream.output_bytes)

@@ -138,8 +138,9 @@ def _merge(told: Told, other: Told, spool: Spool) -> Iterator[tuple[str, str]]:
         if theirs is None:
             spool.replace(mine, named_after(event, known))
         else:
-            spool.replace(mine, merged(event, spool.get(theirs)))
-            spool.drop(theirs)
+            # In the wire's place, which keeps the order of what one response says at the same time.
+            spool.replace(theirs, merged(event, spool.get(theirs)))
+            spool.drop(mine)
 
 
 def _write(spool: Spool, path: Path, aliases: dict[str, str]) -> Tally:

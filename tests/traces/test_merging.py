@@ -188,6 +188,8 @@ def test_a_result_that_is_much_shorter_than_the_output_was_cut(attempt, bash: Ba
         ("pi", "to-stderr\n\nCommand exited with code 3", 3),
         ("pi", "Command exited with code 3\nand more", None),
         ("mini-swe-agent", '{\n  "returncode": -1,\n  "output": ""}', -1),
+        ("react", "exit code 3\nout", 3),
+        ("react", "killed after 5 seconds\nexit code 3", None),
         ("", "nothing is told", None),
     ],
 )
@@ -242,3 +244,14 @@ def test_results_under_ids_that_the_agent_made_up_belong_to_calls_in_order(attem
     attempt.calls(1.0, gives=gives)
     ends = [e for e in attempt.traced("gemini") if e.kind is Kind.TOOL_END]
     assert [(e.call_id, e.command, e.exit_code) for e in ends] == [("sh#1", "a", 1), ("sh#2", "b", 2)]
+
+
+def test_it_happened_when_it_was_first_seen(attempt, bash: Bash) -> None:
+    """Agents hold back output: here start and end come together, when the command is long over."""
+    attempt.prints(qwen_call("c", "rg x"), qwen_result("c", "y"), seconds_each=0.0001)
+    times = attempt.path / "stdout.times"
+    times.write_text("[9999,9.0]\n")
+    attempt.calls(1.0, asks=[bash("c", "rg x")], seconds=1.0)
+    attempt.calls(5.0, gives=[ToolResult(id="c", text="y")])
+    start, end = [e for e in attempt.traced("qwen") if e.kind in (Kind.TOOL_START, Kind.TOOL_END)]
+    assert (start.at, end.at, end.duration) == (2.0, 5.0, 3.0)
