@@ -12,6 +12,7 @@ from evals.runs.config import RunRecord
 from evals.runs.folder import RunFolder
 from evals.runs.records import QueryRecord, ReadingRecord, VerdictRecord, is_scoreless
 from evals.runs.spending import spending
+from evals.statistics.intervals import wilson_interval
 from runbook.outcomes import Outcome
 
 
@@ -124,9 +125,16 @@ def _accuracy(results: Sequence[QuestionResult]) -> dict[str, Any]:
     return {
         "strict": sum(scored) / len(results) if results else None,
         "conditional": _mean(scored),
+        "interval": _interval(scored),
         "scored": len(scored),
         "by_type": {kind: _mean(scores) for kind, scores in sorted(by_type.items())},
     }
+
+
+def _interval(scores: Sequence[int]) -> list[float] | None:
+    """Wilson's 95 % interval of the share of ones, as [low, high]."""
+    found = wilson_interval(sum(scores), len(scores))
+    return [found.low, found.high] if found else None
 
 
 def _in_context(results: Sequence[QuestionResult]) -> dict[str, Any]:
@@ -135,6 +143,7 @@ def _in_context(results: Sequence[QuestionResult]) -> dict[str, Any]:
     return {
         "answer_in_context": own.share,
         "answer_in_context_n": own.n,
+        "answer_in_context_interval": _interval([1] * own.passed + [0] * (own.n - own.passed)),
         "answer_in_context_gold": summarize_answers([one.gold_spans for one in found]).share,
         "answer_in_context_random": summarize_answers([one.random_states for one in found]).share,
     }

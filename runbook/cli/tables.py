@@ -50,7 +50,8 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(
             (
                 "accuracy",
-                f"{percent(accuracy['strict'])} of all, {percent(accuracy['conditional'])} of scored",
+                f"{percent(accuracy['strict'])} of all, {percent(accuracy['conditional'])} of scored"
+                f"{_interval(accuracy['interval'])}",
             )
         )
         rows += [(f"  {inert(kind)}", percent(value)) for kind, value in accuracy["by_type"].items()]
@@ -96,6 +97,10 @@ def _model_rows(use: dict[str, Any]) -> list[tuple[str, str]]:
         ("  cost", cost),
         ("  rate-limit wait", f"{number(use['rate_limit_seconds'])} s, part of the latency"),
     ]
+
+
+def _interval(ends: list[float] | None) -> str:
+    return f" (95 % interval {100 * ends[0]:.1f} to {100 * ends[1]:.1f})" if ends else ""
 
 
 def percent(share: float | None) -> str:

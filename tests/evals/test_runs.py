@@ -187,6 +187,7 @@ def test_a_reader_answers_and_the_matcher_scores(reading_run: Run, model: Any) -
     summary = summarise(folder)
     assert summary["coverage"] == 1.0
     assert summary["accuracy"]["scored"] == 3
+    assert summary["accuracy"]["interval"] == pytest.approx([0.4385, 1.0], abs=5e-4)  # Wilson's for 3 of 3
     assert files(folder, "q-0") == ["query.1.json", "reading.1.json", "verdict.1.json"]
 
 
