@@ -9,7 +9,7 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BufferedReader
+from io import BufferedReader, BufferedWriter
 from pathlib import Path
 
 from .errors import StoreError
@@ -96,12 +96,25 @@ def seal_folder(fd: int) -> None:
 
 def replace_file(path: Path, data: bytes) -> None:
     """Write a small record durably: temporary name in the same folder, fsync, rename."""
+    with _replacing(path, data) as file:
+        os.fsync(file.fileno())
+
+
+def replace_hint(path: Path, data: bytes) -> None:
+    """Write a small record that a power cut may spoil, for its readers check it: no wait for the disk."""
+    with _replacing(path, data):
+        pass
+
+
+@contextmanager
+def _replacing(path: Path, data: bytes) -> Iterator[BufferedWriter]:
+    """A new file with `data`, which takes its name when the block is left."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     try:
         with temporary.open("xb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            yield file
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import orjson
 
@@ -115,8 +116,7 @@ def write_folder(folder: Path, kept: Canonical, images: Path) -> None:
         seal_folder(fd)
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(NamedTuple):
     """A file of a trajectory's screenshots: its name in the store's images and its name beside the states."""
 
     source: str

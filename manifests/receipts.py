@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from .files import replace_file
+from .files import replace_hint
 from .lines import Line
 from .model import Convention
 
@@ -76,7 +76,7 @@ class Receipts:
         other = self.load(file, receipt.signature)
         if other is not None and other.boot == receipt.boot:
             receipt.imported = {**other.imported, **receipt.imported}
-        replace_file(self._path(file), orjson.dumps(_to_record(file, receipt)))
+        replace_hint(self._path(file), orjson.dumps(_to_record(file, receipt)))
 
     def _path(self, file: Path) -> Path:
         return self._folder / f"{hashlib.sha256(os.fsencode(file)).hexdigest()[:32]}.json"

@@ -103,8 +103,8 @@ class _Record:
         return State(
             index=index,
             step=self._step(raw, where),
-            url=self._first(raw, ("url",), where),
-            action=self._first(raw, ("action",), where),
+            url=self._kept(raw.get("url"), "url", where),
+            action=self._kept(raw.get("action"), "action", where),
             thought=self._first(raw, ("thought", "thoughts"), where),
             text=self._first(seen, ("accessibility_tree", "text"), where),
             screenshot=self._first(seen, ("screenshot",), where)
@@ -133,9 +133,12 @@ class _Record:
         for name in names:
             value = raw.get(name)
             if value is not None:
-                # Nearly every text is clean, and a haystack has a hundred thousand of them.
-                return value if type(value) is str and is_clean(value) else self._as_text(value, name, where)
+                return self._kept(value, name, where)
         return ""
+
+    def _kept(self, value: Any, name: str, where: str) -> str:
+        """As `_as_text`, sooner: nearly every text is clean, and a haystack has a hundred thousand."""
+        return value if type(value) is str and is_clean(value) else self._as_text(value, name, where)
 
     def _as_text(self, value: Any, name: str, where: str) -> str:
         if value is None:
