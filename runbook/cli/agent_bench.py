@@ -12,9 +12,7 @@ from runbook.attempt import Arm, AttemptSettings
 from runbook.cli.assembly import BAKED_HELPERS, helper_copies, helper_usage, open_sandbox
 from runbook.cli.failures import Mistake
 from runbook.cli.home import tool_chains, workspace_registry
-from runbook.controller import AgentMemory
 from runbook.gateway import Budget, Gateway, GatewaySettings, ProviderSettings, Wire
-from runbook.memory import Memory
 from runbook.venue import SandboxVenue
 from runbook.workspace_place import WorkspacePlace, sweep
 from sandbox.docker_engine import DockerSandbox, connect
@@ -78,8 +76,8 @@ class AgentBench:
         return self.installed.found.adapter.uses("prompt")
 
     @contextmanager
-    def memory(self, terms: Terms) -> Iterator[Memory]:
-        """A memory that makes one attempt under these terms."""
+    def arm(self, terms: Terms) -> Iterator[Arm]:
+        """The agent with a gateway to the scripted model."""
         wire = self.installed.found.adapter.wire
         base_url = f"{terms.base_url}/v1" if wire in _OPENAI else terms.base_url
         settings = GatewaySettings(
@@ -96,7 +94,7 @@ class AgentBench:
             idle_seconds=terms.idle_seconds,
         )
         with Gateway(settings) as gateway:
-            yield AgentMemory(Arm(self.installed, self.venue, attempt, None, gateway), attempts=1)
+            yield Arm(self.installed, self.venue, attempt, None, gateway)
 
     def containers(self, question: str) -> list[str]:
         """Containers of that question; none where the back end has none."""

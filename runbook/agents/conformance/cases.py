@@ -40,7 +40,7 @@ CASES: tuple[Case, ...] = (
         "searches with the helper, reads, submits evidence",
         "memory",
         frozenset({Outcome.OK}),
-        (checks.submitted, checks.ran("./memory search", 0), checks.asked("./memory submit")),
+        (checks.flagged("submitted"), checks.ran("./memory search", 0), checks.asked("./memory submit")),
     ),
     Case(
         "exit",
@@ -82,9 +82,9 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "context",
-        "the context is too long for the model",
+        "the context is too long for the model, which is the agent's own failure",
         "ctx",
-        frozenset({Outcome.PROVIDER_ERROR}),
+        frozenset({Outcome.INVALID_OUTPUT, Outcome.NO_TOOL_CALLS}),
         (checks.never_retried,),
     ),
     Case(
@@ -104,7 +104,13 @@ CASES: tuple[Case, ...] = (
         calls=20,
     ),
     Case("hang", "the provider never answers", "hang", frozenset({Outcome.STALLED}), short_idle=True),
-    Case("mismatch", "another model answers", "mismatch", frozenset({Outcome.MODEL_MISMATCH})),
+    Case(
+        "mismatch",
+        "another model answers; evidence that is there all the same counts, and is flagged",
+        "mismatch",
+        frozenset({Outcome.OK, Outcome.MODEL_MISMATCH}),
+        (checks.flagged("model_mismatch"),),
+    ),
     Case(
         "output",
         "a command prints 3 MB",

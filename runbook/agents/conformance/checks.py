@@ -30,9 +30,9 @@ def usage(seen: Observed) -> str:
     return ""
 
 
-def submitted(seen: Observed) -> str:
-    """The attempt ended because evidence was submitted."""
-    return "" if "submitted" in seen.record.flags else f"not ended by submit, flags {seen.record.flags}"
+def flagged(flag: str) -> Check:
+    """The record has a flag."""
+    return lambda seen: "" if flag in seen.record.flags else f"no flag {flag!r}, flags {seen.record.flags}"
 
 
 def ended_itself(seen: Observed) -> str:

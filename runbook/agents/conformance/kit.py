@@ -15,7 +15,9 @@ from runbook.agents.conformance.cases import Case
 from runbook.agents.conformance.checks import ALWAYS
 from runbook.agents.conformance.haystack import question
 from runbook.agents.conformance.observing import Observed, observe, processes_with
-from runbook.memory import Memory, QueryTask
+from runbook.attempt import Arm, Attempt
+from runbook.evidence import KnownTrajectories
+from runbook.memory import QueryTask
 from runbook.question import Question
 from sandbox.snapshot import Snapshot
 
@@ -51,8 +53,8 @@ class Bench(Protocol):
         """Whether the prompt is an argument, of which none may be longer than 128 KiB."""
         ...
 
-    def memory(self, terms: Terms) -> AbstractContextManager[Memory]:
-        """A memory that makes one attempt with this agent under these terms."""
+    def arm(self, terms: Terms) -> AbstractContextManager[Arm]:
+        """What attempts with this agent under these terms are made with."""
         ...
 
     def containers(self, question: str) -> list[str]:
@@ -118,21 +120,24 @@ class Kit:
         terms = self._terms(case, token)
         folder = self.folder / bench.agent / case.name
         before, begun = Snapshot.take(self.haystack.path), time.monotonic()
-        with bench.memory(terms) as memory:
-            result = memory.query(
-                QueryTask(
-                    question=Question(text=question(case.question_bytes)),
-                    haystack=self.haystack,
-                    folder=folder,
-                    cancel=self.cancel,
-                    labels={"run": "conformance", "question": token},
-                )
-            )
+        task = QueryTask(
+            question=Question(text=question(case.question_bytes)),
+            haystack=self.haystack,
+            folder=folder,
+            cancel=self.cancel,
+            labels={"run": "conformance", "question": token},
+        )
+        entries = self.haystack.entries.values()
+        known = KnownTrajectories((entry.id, entry.slug, entry.states) for entry in entries)
+        with bench.arm(terms) as arm:
+            attempt = Attempt(1, task, arm, known, None)
+            record, _ = attempt.run()
+            attempt.archive(record)
         seconds = time.monotonic() - begun
         alive = _settled(lambda: [*processes_with(f"300.{token}"), *bench.containers(token)])
         seen = observe(
-            result,
-            folder,
+            record,
+            folder / "1",
             wall_seconds=terms.wall_seconds,
             idle_seconds=terms.idle_seconds,
             alive=alive,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runbook.gateway import ModelCall, load_calls
-from runbook.memory import AttemptRecord, QueryResult
+from runbook.memory import AttemptRecord
 from runbook.traces import Kind, TraceError, TraceEvent, read_trace
 
 TRACE = "trace.jsonl"
@@ -43,7 +43,7 @@ class Observed:
 
 
 def observe(
-    result: QueryResult,
+    record: AttemptRecord,
     folder: Path,
     *,
     wall_seconds: float,
@@ -51,17 +51,15 @@ def observe(
     alive: list[str],
     haystack_whole: bool,
 ) -> Observed:
-    """Read what the only attempt of a query left in `folder`."""
-    record = result.attempts[-1]
-    attempt = folder / str(record.number)
+    """Read what an attempt left in its folder."""
     try:
-        trace = list(read_trace(attempt / TRACE))
+        trace = list(read_trace(folder / TRACE))
     except TraceError:
         trace = []
     return Observed(
         record=record,
-        folder=attempt,
-        calls=[call for call in load_calls(attempt) if call.wire is not None],
+        folder=folder,
+        calls=[call for call in load_calls(folder) if call.wire is not None],
         trace=trace,
         wall_seconds=wall_seconds,
         idle_seconds=idle_seconds,
