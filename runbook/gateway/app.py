@@ -1,6 +1,7 @@
 """The ASGI application behind every socket: finds a request's line, decides if it passes, has it answered."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Protocol
 
@@ -14,6 +15,8 @@ from runbook.gateway.parsing import LARGEST_BODY, TooLargeError, UnreadableError
 from runbook.gateway.refusals import Refusal
 from runbook.gateway.routes import Kind, find_route
 from runbook.outcomes import Outcome
+
+_log = logging.getLogger(__name__)
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -60,6 +63,10 @@ class App:
             if not exchange.gone:
                 exchange.gone = "the gateway stopped"
                 raise
+        except Exception as error:
+            _log.exception("the gateway failed to serve %s %s", exchange.method, exchange.path)
+            exchange.outcome = Outcome.PROVIDER_ERROR
+            exchange.detail = f"the gateway failed to serve the request ({type(error).__name__})"
         finally:
             line.end(exchange)
 

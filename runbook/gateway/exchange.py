@@ -1,6 +1,8 @@
 """One request of an agent and its answer, while it happens."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -75,6 +77,25 @@ class Exchange:
         """Note the end of the exchange, unless it is known already."""
         if self.ended_at is None:
             self.ended_at = time.monotonic() - self.started
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """While it is we who make the request wait."""
+        self.waiting = True
+        try:
+            yield
+        finally:
+            self.waiting = False
+
+    @contextmanager
+    def rate_limited(self) -> Iterator[None]:
+        """While the request waits because of a limit on its key, the provider's or ours."""
+        began = time.monotonic()
+        try:
+            with self.held():
+                yield
+        finally:
+            self.rate_limit_seconds += time.monotonic() - began
 
     def refused(self, refusal: Refusal, outcome: Outcome | None) -> None:
         """Note an answer of our own, and whose failure it stands for."""

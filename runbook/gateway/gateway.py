@@ -111,6 +111,8 @@ class Gateway:
             GatewayError: no provider or key, a budget that cannot be kept, a folder or socket that cannot be
                 made; nothing is left behind.
         """
+        if not order.model:
+            raise GatewayError("an agent that speaks to a model needs the name of one")
         provider = self._provider(order)
         budget = order.budget or self._settings.attempt_budget
         self._check_money(order, budget)

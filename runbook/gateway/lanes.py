@@ -19,32 +19,17 @@ class Lane:
     async def slot(self, exchange: Exchange) -> AsyncIterator[None]:
         """Hold one of the key's slots; time spent waiting for it goes to the exchange's rate limit time."""
         if self._slots.locked():
-            await self._queue(exchange)
+            with exchange.rate_limited():
+                await self._slots.acquire()
         else:
             await self._slots.acquire()
         try:
-            await self._quiet(exchange)
+            while (seconds := self._quiet_until - time.monotonic()) > 0:
+                with exchange.rate_limited():
+                    await asyncio.sleep(seconds)
             yield
         finally:
             self._slots.release()
-
-    async def _queue(self, exchange: Exchange) -> None:
-        asked = time.monotonic()
-        exchange.waiting = True
-        try:
-            await self._slots.acquire()
-        finally:
-            exchange.waiting = False
-            exchange.rate_limit_seconds += time.monotonic() - asked
-
-    async def _quiet(self, exchange: Exchange) -> None:
-        while (seconds := self._quiet_until - time.monotonic()) > 0:
-            exchange.waiting = True
-            exchange.rate_limit_seconds += seconds
-            try:
-                await asyncio.sleep(seconds)
-            finally:
-                exchange.waiting = False
 
     def quiet_for(self, seconds: float) -> None:
         """The provider's rate limit ends in so many seconds, for every request with this key."""

@@ -81,7 +81,11 @@ class Line:
         return self._final or self._tally.facts()
 
     def close(self) -> WireFacts:
-        """Break off what is open, write everything down, remove the socket. A second call does nothing."""
+        """Break off what is open, write everything down, remove the socket. A second call does nothing.
+
+        Raises:
+            GatewayError: the record could not be written whole, as on a full disk.
+        """
         with self._closing:
             if self._final is None:
                 self._release(self)
@@ -146,4 +150,7 @@ class Line:
                 task.cancel()
         while self._open or self._unwritten:
             await asyncio.sleep(0.002)
-        await asyncio.get_running_loop().run_in_executor(self._writer, self._recorder.close)
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._writer, self._recorder.close)
+        except OSError as error:
+            self._failed_writing = self._failed_writing or error

@@ -106,23 +106,16 @@ async def with_retries(
     def wait(state: RetryCallState) -> float:
         failure = _failure_of(state)
         asked = retry_after(failure.answer.headers) if failure.answer else None
-        seconds = _BACKOFF(state) if asked is None else asked
-        if failure.rate_limited:
-            quiet_for(min(seconds, patience.left()))
-        return seconds
+        return _BACKOFF(state) if asked is None else asked
 
     def stop(state: RetryCallState) -> bool:
         return state.upcoming_sleep >= patience.left() if patience.left() else True
 
     async def sleep(seconds: float) -> None:
-        exchange.waiting = True
-        asked = time.monotonic()
-        try:
+        if limited:
+            quiet_for(seconds)
+        with exchange.rate_limited() if limited else exchange.held():
             await asyncio.sleep(seconds)
-        finally:
-            exchange.waiting = False
-            if limited:
-                exchange.rate_limit_seconds += time.monotonic() - asked
 
     limited = False
 

@@ -30,7 +30,7 @@ class ProviderSettings(BaseModel):
     key_file: Path | None = None
     """A file that holds the key; wins over `key_env`. Neither: the endpoint wants no key."""
     headers: Mapping[str, str] = {}
-    """Sent with every request, for example an organisation."""
+    """Sent with every request, for example an organisation; not for keys, because settings are recorded."""
     concurrency: int = Field(default=16, ge=1)
     """Requests open at one time with this key."""
 

@@ -137,6 +137,21 @@ def test_everything_else_is_refused_in_the_providers_own_shape(
     assert provider.asked == []
 
 
+def test_a_request_that_is_too_large_is_refused_before_it_fills_the_memory(attempt, provider):
+    packer = zlib.compressobj(wbits=31)
+    bomb = b"".join(packer.compress(bytes(2**20)) for _ in range(80)) + packer.flush()
+    opened = attempt()
+    answer = opened.client.post(CHAT, content=bomb, headers={"content-encoding": "gzip"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
+    assert provider.asked == []
+
+
+def test_a_websocket_is_refused(attempt, provider):
+    upgrade = {"connection": "Upgrade", "upgrade": "websocket", "sec-websocket-version": "13"}
+    answer = attempt(Wire.OPENAI_RESPONSES).client.get("/v1/responses", headers=upgrade)
+    assert answer.status_code == 404
+
+
 def test_listed_models_pass_too(attempt, provider):
     provider.answers = [chat_stream()]
     opened = attempt(order={"models": ("small",)}, allowed_models=("judge",))

@@ -125,11 +125,24 @@ def test_a_socket_path_that_is_too_long_is_said(settings_for, tmp_path):
         pass
 
 
+def test_a_record_that_cannot_be_written_is_said_at_the_end(attempt, provider):
+    provider.answers = [chat_stream()]
+    opened = attempt()
+    full = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(full, opened.line._recorder._calls)
+    os.close(full)
+    assert opened.post(CHAT, chat_request()).status_code == 200
+    with pytest.raises(GatewayError, match=r"the record in .* is incomplete: .*No space left"):
+        opened.line.close()
+    assert not opened.line.directory.exists()
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
         ({"provider": "other"}, "no provider other; there are scripted"),
         ({"wire": "none"}, "add one that does"),
+        ({"model": ""}, "needs the name of one"),
     ],
 )
 def test_an_order_that_no_provider_serves_is_said(settings_for, tmp_path, fields, message):
