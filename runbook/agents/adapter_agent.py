@@ -63,9 +63,8 @@ class AdapterAgent:
     @property
     def image_note(self) -> str:
         """What the record of an attempt says where the question has an image that the agent cannot see."""
-        return (
-            "" if self.sees_images else f"{self.name} cannot see images: the question's was not shown to it"
-        )
+        lost = f"agent {self.name} cannot see images: the question's image was not shown to it"
+        return "" if self.sees_images else lost
 
     @property
     def _chain(self) -> tuple[Path, ToolChain]:

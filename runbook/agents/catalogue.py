@@ -1,7 +1,7 @@
 """Which adapters there are: those that come with Runbook, those of installed packages, and files by path.
 
 A package offers adapters by entry points of the group `runbook.agents`: the name is the adapter's, the value
-a module whose folder holds `<name>.toml`, or an object that is the path of such a file (also a Traversable).
+a package whose folder holds `<name>.toml`, or an object that is the path of such a file (also a Traversable).
 """
 
 from collections.abc import Iterator, Mapping
@@ -107,13 +107,13 @@ def _of_entry_point(point: EntryPoint) -> FoundAdapter:
         loaded = point.load()
     except Exception as error:  # whatever a package raises when it is imported
         raise AdapterError(f"agent {origin} cannot be loaded: {error!r}") from error
-    if isinstance(loaded, ModuleType):
+    if isinstance(loaded, ModuleType) and loaded.__spec__ and loaded.__spec__.submodule_search_locations:
         return _read(files(loaded) / f"{point.name}{SUFFIX}", point.name, origin)
     if isinstance(loaded, (str, PathLike)):
         return _read(Path(fspath(loaded)), point.name, origin)
     if isinstance(loaded, Traversable):
         return _read(loaded, point.name, origin)
-    raise AdapterError(f"agent {origin} is neither a module nor the path of a TOML file")
+    raise AdapterError(f"agent {origin} is neither a package nor the path of a TOML file")
 
 
 def _read(file: Traversable, asked: str, origin: str) -> FoundAdapter:

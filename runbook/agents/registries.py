@@ -61,7 +61,6 @@ def install_pypi(packages: Sequence[str], tools: Path, target: Target, say: Say)
     for platform in _platforms(target):
         wheels += ["--platform", platform]
     _pip(["--no-compile", "--no-warn-conflicts", "--target", str(site), *wheels, *packages], packages, tools)
-    say("writing shebangs that fit the sandbox")
     for script in (site / "bin").glob("*"):
         _name_any_python(script)
     names = [folder.name.removesuffix(".dist-info") for folder in sorted(site.glob("*.dist-info"))]
