@@ -6,7 +6,7 @@
 | `think` | the same with reasoning ahead of each answer |
 | `memory` | works as the workspace's instruction says: search, read, submit (see `searching`) |
 | `parallel` | two commands in one turn, then evidence |
-| `slow` | a command of 300 s that has a child in a session of its own; then evidence |
+| `slow` | a command of 300 s that has a child in a session of its own, again and again |
 | `orphan` | leaves a sleep of 300 s that holds stdout, in another session; prints its pid; then evidence |
 | `stdin` | a command that reads its stdin to the end; then evidence |
 | `user` | a command that says who runs it; then evidence |
@@ -61,10 +61,13 @@ def evidence(note: str = "Looked around; nothing was found.") -> str:
 
 
 _LOOK = ["ls; cat question.json"], ["./memory overview"]
+_ENDLESS = {
+    "loop": "echo loop",
+    "slow": "touch started; setsid sleep {nap} & sleep {nap}; touch finished",
+}
 _STEPS: dict[str, tuple[list[str], ...]] = {
     "ok": (*_LOOK, ["echo to-stderr >&2; sleep 1; exit 3"], [evidence()]),
     "parallel": (["sleep 1; echo A", "sleep 1; echo B"], [evidence()]),
-    "slow": (["touch started; setsid sleep {nap} & sleep {nap}; touch finished"], [evidence()]),
     "orphan": (["setsid sleep {nap} & echo left $!"], [evidence()]),
     "user": (["id"], [evidence()]),
     "haystack": ([_TAMPER], [evidence()]),
@@ -163,8 +166,9 @@ def _commands(mode: str, said: Conversation, run: str) -> list[str]:
     if mode == "memory":
         command = search_and_submit(said)
         return [command] if command else []
-    if mode == "loop":
-        return ["echo loop"]
+    nap = f"300.{run}" if run.isdecimal() else "300"
+    if mode in _ENDLESS:
+        return [_ENDLESS[mode].replace("{nap}", nap)]
     if mode == "huge" and not _whole(said.prompt):
         return []
     if mode == "image":
@@ -173,7 +177,6 @@ def _commands(mode: str, said: Conversation, run: str) -> list[str]:
     done = sum(bool(turn.command) for turn in said.turns if turn.result is not None)
     for commands in _STEPS.get(mode, _STEPS["ok"]):
         if done <= 0:
-            nap = f"300.{run}" if run.isdecimal() else "300"
             return [command.replace("{nap}", nap) for command in commands]
         done -= len(commands)
     return []

@@ -164,7 +164,7 @@ CASES: tuple[Case, ...] = (
         "a prompt of a megabyte",
         "huge",
         frozenset({Outcome.OK}),
-        question_bytes=1024 * KIB,
+        question_bytes=1000 * KIB,  # some agents take at most 1,048,576 characters in all
     ),
     Case(
         "haystack",
