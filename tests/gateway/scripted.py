@@ -52,11 +52,8 @@ class Provider:
     """Serves its answers in order, the last one again and again."""
 
     def __init__(self) -> None:
-        self.answers: list[Scripted] = []
-        self.asked: list[Asked] = []
-        self.broken_pipes = 0
         self.open = 0
-        self.most_open = 0
+        self.reset()
         self._lock = threading.Lock()
         provider = self
 
@@ -75,6 +72,13 @@ class Provider:
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def reset(self) -> None:
+        """Forget the last test."""
+        self.answers: list[Scripted] = []
+        self.asked: list[Asked] = []
+        self.broken_pipes = 0
+        self.most_open = 0
 
     def serve(self, handler: BaseHTTPRequestHandler) -> None:
         body = handler.rfile.read(int(handler.headers.get("content-length") or 0))

@@ -2,6 +2,7 @@
 
 import time
 
+import httpx
 import pytest
 
 from runbook.gateway import Budget, Gateway, GatewayError, LineOrder, Usage, Wire, load_calls
@@ -67,8 +68,6 @@ def test_wall_time_is_up_without_a_call(attempt, provider):
 
 
 def test_a_run_budget_is_shared_by_its_attempts(settings_for, provider, tmp_path):
-    import httpx
-
     provider.answers = [chat_stream()]
     with Gateway(settings_for(run_budget=Budget(calls=1))) as gateway:
         port = gateway.listen_tcp()

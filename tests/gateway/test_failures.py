@@ -1,8 +1,10 @@
 """Retries, and whose failure a call is."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from threading import Thread
 
 import httpx
 import pytest
@@ -210,8 +212,6 @@ def test_a_date_does_not_make_another_model(one, other, same):
 def test_requests_with_one_key_are_open_only_so_many_at_a_time(attempt, provider):
     provider.answers = [Scripted(chat_stream().chunks, type=SSE, before=0.2)]
     opened = attempt(concurrency=1)
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(3) as agents:
         list(agents.map(lambda _: opened.post(CHAT, chat_request()), range(3)))
     opened.line.close()
@@ -226,8 +226,6 @@ def test_a_line_that_we_make_wait_is_not_idle(attempt, provider):
     limited.headers["retry-after"] = "0.6"
     provider.answers = [limited, Scripted(chat_stream().chunks, type=SSE, before=0.6)]
     opened = attempt()
-    from threading import Thread
-
     agent = Thread(target=opened.post, args=(CHAT, chat_request()))
     agent.start()
     time.sleep(0.4)

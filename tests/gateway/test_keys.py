@@ -2,6 +2,7 @@
 
 import logging
 
+import httpx
 import pytest
 
 from runbook.gateway import Gateway, GatewayError, GatewaySettings, LineOrder, ProviderSettings, Wire
@@ -69,8 +70,6 @@ def test_a_key_is_read_from_a_file(provider, tmp_path):
     entry = ProviderSettings(base_url=provider.url, wires=(Wire.OPENAI_CHAT,), key_file=tmp_path / "key")
     with Gateway(GatewaySettings(providers={"p": entry})) as gateway:
         line = gateway.open_line(LineOrder(tmp_path, Wire.OPENAI_CHAT, "m"))
-        import httpx
-
         httpx.get(f"http://127.0.0.1:{gateway.listen_tcp()}{line.prefix}/v1/models")
     assert provider.asked[0].headers["authorization"] == f"Bearer {KEY}"
 

@@ -1,5 +1,6 @@
 """A recorded run is answered again without a network."""
 
+import httpx
 import pytest
 
 from runbook.gateway import Gateway, GatewayError, LineOrder, Wire, load_calls
@@ -20,7 +21,7 @@ def replay(attempt, provider, tmp_path, monkeypatch):
     """Opens a line that answers from the cassette; neither provider nor key exist any more."""
 
     def make(**order):
-        provider.close()
+        provider.reset()  # it answers nothing any more
         monkeypatch.delenv("CANARY_KEY")
         return attempt(order=order, replay=tmp_path / "cassette")
 
@@ -111,8 +112,6 @@ def test_failures_are_replayed_too(attempt, provider, replay, tmp_path):
 
 
 def test_a_stream_that_broke_off_breaks_off_again(attempt, provider, replay, tmp_path):
-    import httpx
-
     with pytest.raises(httpx.RemoteProtocolError):
         record(
             attempt,
@@ -157,8 +156,6 @@ def test_a_missing_recording_is_said_at_the_start(settings_for, tmp_path):
 
 
 def test_attempts_side_by_side_share_a_recording(settings_for, provider, tmp_path):
-    import httpx
-
     provider.answers = [chat_stream()]
     with Gateway(settings_for(record=tmp_path / "cassette")) as gateway:
         port = gateway.listen_tcp()
@@ -167,7 +164,7 @@ def test_attempts_side_by_side_share_a_recording(settings_for, provider, tmp_pat
             line = gateway.open_line(LineOrder(tmp_path / name, Wire.OPENAI_CHAT, "m"))
             url = f"http://127.0.0.1:{port}{line.prefix}{CHAT}"
             httpx.post(url, json=chat_request(user(name)))
-    provider.close()
+    provider.reset()
     with Gateway(settings_for(replay=tmp_path / "cassette")) as gateway:
         port = gateway.listen_tcp()
         line = gateway.open_line(LineOrder(tmp_path, Wire.OPENAI_CHAT, "m"))
