@@ -4,7 +4,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -34,8 +34,7 @@ class Rule(BaseModel):
     def fits_command(self, command: SimpleCommand) -> bool:
         """Whether everything that the rule names is true of a simple command."""
         return (
-            not self.tools
-            and _is_one_of(command.program, self.programs)
+            _is_one_of(command.program, self.programs)
             and _found(self.words, [" ".join(command.words)])
             and _found(self.place, command.places)
             and _found(self.writes, command.writes)
@@ -45,7 +44,7 @@ class Rule(BaseModel):
 
     def fits_tool(self, tool: str, arguments: str) -> bool:
         """Whether the rule is true of a tool that runs no command."""
-        return bool(self.tools) and _is_one_of(tool, self.tools) and _found(self.arguments, [arguments])
+        return _is_one_of(tool, self.tools) and _found(self.arguments, [arguments])
 
 
 class RuleBook(BaseModel):
@@ -58,10 +57,19 @@ class RuleBook(BaseModel):
 
     def rule_of(self, command: SimpleCommand) -> Rule | None:
         """The first rule that fits; None where a command is something else."""
-        return next((rule for rule in self.rule if rule.fits_command(command)), None)
+        return next((rule for rule in self._of_commands if rule.fits_command(command)), None)
 
     def tool_rule_of(self, tool: str, arguments: str) -> Rule | None:
-        return next((rule for rule in self.rule if rule.fits_tool(tool, arguments)), None)
+        """The first rule that fits a tool that runs no command; None where it is something else."""
+        return next((rule for rule in self._of_tools if rule.fits_tool(tool, arguments)), None)
+
+    @cached_property
+    def _of_commands(self) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self.rule if not rule.tools)
+
+    @cached_property
+    def _of_tools(self) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self.rule if rule.tools)
 
     def first(self, kinds: set[str]) -> str:
         """The class of a call whose parts have these classes."""
@@ -93,6 +101,7 @@ def rules() -> RuleBook:
     return RuleBook.model_validate(tomllib.loads(files("evals.traces").joinpath("rules.toml").read_text()))
 
 
+@lru_cache(maxsize=4096)
 def _is_one_of(name: str, patterns: tuple[str, ...]) -> bool:
     return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 

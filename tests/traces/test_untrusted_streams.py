@@ -61,14 +61,14 @@ def trace(stream: str, data: bytes, folder: Path):
     return summary, events
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(stream=st.sampled_from([*STREAMS, "", "mini-swe-agent"]), data=st.binary(max_size=300))
 def test_arbitrary_bytes_never_raise(stream: str, data: bytes) -> None:
     with TemporaryDirectory() as folder:
         trace(stream, data, Path(folder))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_known_records_with_anything_in_any_field_never_raise(data: st.DataObject) -> None:
     record = data.draw(st.sampled_from(RECORDS))
@@ -78,7 +78,7 @@ def test_known_records_with_anything_in_any_field_never_raise(data: st.DataObjec
         trace(stream, line + orjson.dumps(record) + b"\n" + line, Path(folder))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     stream=st.sampled_from(sorted(STREAMS)),
     order=st.permutations(RECORDS),
