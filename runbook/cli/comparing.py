@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from evals.statistics.variance import STAGES
 from runbook.cli.failures import Mistake
 from runbook.cli.options import AsJson
 from runbook.cli.tables import NONE, number, print_json
@@ -17,6 +18,7 @@ from runbook.cli.terminal import inert, terminal
 if TYPE_CHECKING:
     from evals.comparison.compare import Comparison, Latency, Row
     from evals.comparison.differences import Difference
+    from evals.comparison.noise import Noise
     from evals.statistics.intervals import Interval
 
 _MOST_FLIPS = 20
@@ -32,6 +34,7 @@ def compare(
 ) -> None:
     """Compare runs over the questions they have in common: differences, intervals, tests, flips."""
     from evals.comparison.compare import compare as compare_runs
+    from evals.comparison.noise import noise_of
     from evals.recorded import gold_of_run, load_run
 
     allowed = _aspects(allow)
@@ -45,12 +48,16 @@ def compare(
         raise Mistake(str(error)) from None
     for one in made:
         _refuse(one, allowed)
+    # Without any difference the arms are repeats of one arm.
+    noise = None if any(one.differences for one in made) else noise_of([base, *others])
     if as_json:
-        print_json({"comparisons": made, "no_gold": why_not or None})
+        print_json({"comparisons": made, "noise": noise, "no_gold": why_not or None})
         return
     console = terminal()
     for one in made:
         _print(console, one, why_not)
+    if noise is not None:
+        _print_noise(console, noise)
 
 
 def _aspects(names: str) -> frozenset[str]:
@@ -137,6 +144,23 @@ def _print_flips(console: Console, made: "Comparison") -> None:
                 f" and {len(names) - _MOST_FLIPS} more (--json lists all)" if len(names) > _MOST_FLIPS else ""
             )
             console.print(f"{title}: {', '.join(names[:_MOST_FLIPS])}{more}")
+
+
+def _print_noise(console: Console, noise: "Noise") -> None:
+    console.print(
+        f"Equal settings, so these {noise.runs} runs are repeats: over {noise.questions} questions the "
+        f"accuracy of one varies by a standard deviation of {100 * (noise.deviation or 0):.1f} points; "
+        f"{len(noise.unsteady)} questions do not score the same in all."
+    )
+    stages = ", ".join(f"{stage} {_variance(getattr(noise.split, stage))}" for stage in STAGES)
+    included = " and ".join(noise.split.includes("agent"))
+    console.print(
+        f"Variance of a question's score: {stages}" + (f" (in the agent's: {included})" if included else "")
+    )
+
+
+def _variance(value: float | None) -> str:
+    return "not estimated" if value is None else f"{value:.4f}"
 
 
 def _remarks(made: "Comparison", why_no_gold: str) -> list[str]:

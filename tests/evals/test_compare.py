@@ -6,6 +6,7 @@ import pytest
 
 from evals.comparison.compare import compare
 from evals.comparison.differences import Aspect
+from evals.comparison.noise import noise_of
 from evals.recorded import gold_of_run, load_run
 from runbook.outcomes import Outcome
 from tests.data_roots import write_data_root
@@ -155,3 +156,24 @@ def test_runs_without_a_common_question_cannot_be_compared(root: Path, tmp_path:
     b = load_run(write_run(tmp_path / "b", root, {"q-1": Answer(score=1)}).path)
     with pytest.raises(ValueError, match="no question in common"):
         compare(a, [b], {})
+
+
+def test_runs_of_equal_settings_tell_how_much_chance_moves_them(root: Path, tmp_path: Path) -> None:
+    runs = [
+        load_run(write_run(tmp_path / name, root, scores(right), seed=seed).path)
+        for seed, (name, right) in enumerate((("a", set(range(20))), ("b", set(range(4, 24)))))
+    ]
+    assert compare(runs[0], runs[1:], {})[0].differences == []
+    noise = noise_of(runs)
+    assert noise is not None
+    assert (noise.runs, noise.questions, len(noise.unsteady)) == (2, 40, 8)
+    # 8 of 40 questions flip, each with a sample variance of a half.
+    assert noise.split.agent == pytest.approx(0.1)
+    assert noise.split.includes("agent") == ("reader", "judge")
+    assert noise.deviation == pytest.approx((0.1 / 40) ** 0.5)
+
+
+def test_runs_without_a_common_score_tell_no_noise(root: Path, tmp_path: Path) -> None:
+    a = load_run(write_run(tmp_path / "a", root, {"q-0": Answer(score=1)}).path)
+    b = load_run(write_run(tmp_path / "b", root, {"q-1": Answer(score=1)}).path)
+    assert noise_of([a, b]) is None
