@@ -1,4 +1,6 @@
-"""What the gateway costs, against the same provider without it, in the same run. `python tests/benchmarks/gateway.py`
+"""What the gateway costs, against the same provider without it, in the same run.
+
+    python tests/benchmarks/gateway.py
 
 Three processes: a provider that streams chat completions, the gateway, and this one, which is the agents.
 """
@@ -27,7 +29,10 @@ from runbook.gateway import (
 from runbook.gateway.settings import Budget
 
 Connect = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
-EVENT = b'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":"%06d words "}}]}\n\n'
+EVENT = (
+    b'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","model":"m",'
+    b'"choices":[{"index":0,"delta":{"content":"%06d words "}}]}\n\n'
+)
 END = (
     b'data: {"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],'
     b'"usage":{"prompt_tokens":1000,"completion_tokens":100}}\n\ndata: [DONE]\n\n'
@@ -108,7 +113,8 @@ class Agent:
         body = json.dumps(
             {"model": "m", "stream": True, "messages": [{"role": "user", "content": "hi"}], **fields}
         )
-        head = f"POST {self._prefix}/v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
+        head = f"POST {self._prefix}/v1/chat/completions HTTP/1.1\r\nhost: x\r\n"
+        head += f"content-length: {len(body)}\r\n\r\n"
         started = time.monotonic()
         writer.write((head + body).encode())
         await reader.readuntil(b"\r\n\r\n")
@@ -180,7 +186,25 @@ def conversation(turns: int) -> list[dict[str, object]]:
     return requests
 
 
-WORDS = ["click", "button", "menu", "order", "status", "customer", "export", "table", "row", "column", "heading", "link", "search", "page", "next", "filter", "date"]
+WORDS = [
+    "click",
+    "button",
+    "menu",
+    "order",
+    "status",
+    "customer",
+    "export",
+    "table",
+    "row",
+    "column",
+    "heading",
+    "link",
+    "search",
+    "page",
+    "next",
+    "filter",
+    "date",
+]
 
 
 def prose(seed: int, length: int) -> str:
@@ -246,17 +270,15 @@ def measure_speed(direct: Connect, connect: Connect, prefix: str) -> None:
         for _ in range(3)
     ]
     without, through = (statistics.median(times) * 1000 for times in zip(*pairs, strict=True))
-    print(
-        f"first byte      direct {without:6.2f} ms  gateway {through:6.2f} ms  later by {through - without:.2f} ms (<= 6)"
-    )
+    later = through - without
+    print(f"first byte: direct {without:.2f} ms, gateway {through:.2f} ms, later by {later:.2f} ms (<= 6)")
     for streams, events, rate, floor in ((16, 250, 50, 95), (64, 1500, 0, 20)):
         load = {"streams": streams, "events": events, "rate": rate}
         without = asyncio.run(throughput(direct, "", **load))
         through = asyncio.run(throughput(connect, prefix, **load))
         speed = f"at {rate}/s" if rate else "unthrottled"
-        print(
-            f"{streams} streams {speed:12} direct {without:8.0f}/s  gateway {through:8.0f}/s  {through / without:6.1%} (>= {floor} %)"
-        )
+        rates = f"direct {without:.0f}/s, gateway {through:.0f}/s, {through / without:.1%} (>= {floor} %)"
+        print(f"{streams} streams {speed}: {rates}")
 
 
 def measure_memory(pipe: Connection, connect: Connect, prefix: str, calls: int) -> None:
@@ -281,9 +303,8 @@ def report_size(folder: Path, final: int) -> None:
     sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
     calls = load_calls(folder)
     assert len(load_request(folder, calls[-1])["messages"]) == 79
-    print(
-        f"record of 40 turns: {sizes}, final request {final}, ratio {sum(sizes.values()) / final:.2f} (<= 1.5)"
-    )
+    ratio = sum(sizes.values()) / final
+    print(f"record of 40 turns: {sizes}, final request {final} bytes, ratio {ratio:.2f} (<= 1.5)")
 
 
 if __name__ == "__main__":

