@@ -1,6 +1,7 @@
 """Agents in a sandbox, ready for the cases of the conformance kit."""
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +48,9 @@ def open_benches(
         else:
             copies = helper_copies().placed(chosen.python, place)
             venue = SandboxVenue(chosen, Mount(copies, BAKED_HELPERS))
-        yield [AgentBench(_agent(name, chosen), venue, place, chosen) for name in names]
+        with ThreadPoolExecutor(2) as pool:  # each agent is tried out first, which can take seconds
+            agents = list(pool.map(lambda name: _agent(name, chosen), names))
+        yield [AgentBench(agent, venue, place, chosen) for agent in agents]
 
 
 def _agent(name: str, sandbox: Sandbox) -> AdapterAgent:

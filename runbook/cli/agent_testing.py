@@ -6,29 +6,30 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from manifests.store import Store
-from manifests.views import View
-from runbook.agents.conformance.cases import BY_NAME, CASES, Case
-from runbook.agents.conformance.haystack import trajectories
-from runbook.agents.conformance.kit import CaseResult, Kit
 from runbook.cli.failures import FAILURE, Mistake
-from runbook.cli.haystacks import Haystacks
 from runbook.cli.options import AsJson, BaseImage, SandboxName
 from runbook.cli.tables import print_json
 from runbook.cli.terminal import inert, terminal
+
+if TYPE_CHECKING:
+    from manifests.views import View
+    from runbook.agents.conformance.cases import Case
+    from runbook.agents.conformance.kit import CaseResult
 
 _STYLES = {"pass": "green", "fail": "bold red", "n/a": "dim"}
 
 
 def test_agents(
-    names: Annotated[list[str], typer.Argument(help="Agents, by name or TOML file; they are installed.")],
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Installed agents, by name or TOML file.", show_default=False)
+    ] = None,
     cases: Annotated[str, typer.Option(help="Names of cases, separated by commas (default: all).")] = "",
     list_cases: Annotated[bool, typer.Option("--list", help="Only say which cases there are.")] = False,
     sandbox: SandboxName = "auto",
@@ -59,6 +60,9 @@ def test_agents(
         for case in chosen:
             console.print(f"{case.name}: {case.about}")
         return
+    if not names:
+        raise Mistake("name an agent to test; `runbook agents list` shows which are installed")
+    from runbook.agents.conformance.kit import Kit
     from runbook.cli.agent_bench import open_benches
 
     folder = out or Path(tempfile.mkdtemp(prefix="runbook-agents-test-"))
@@ -91,7 +95,9 @@ def test_agents(
         raise typer.Exit(FAILURE)
 
 
-def _cases(names: str) -> list[Case]:
+def _cases(names: str) -> "list[Case]":
+    from runbook.agents.conformance.cases import BY_NAME, CASES
+
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     if unknown := [name for name in chosen if name not in BY_NAME]:
         raise Mistake(f"--cases: there is no case {unknown[0]!r}; there are {', '.join(BY_NAME)}")
@@ -110,8 +116,12 @@ def _server(url: str | None) -> Iterator[str]:
 
 
 @contextmanager
-def _haystack() -> Iterator[View]:
+def _haystack() -> "Iterator[View]":
     """The kit's own haystack, gone when the context ends."""
+    from manifests.store import Store
+    from runbook.agents.conformance.haystack import trajectories
+    from runbook.cli.haystacks import Haystacks
+
     with tempfile.TemporaryDirectory(prefix="runbook-haystack-") as folder:
         store = Store.open(Path(folder) / "store")
         entries = [store.add(one, Path(folder)) for one in trajectories()]
@@ -119,14 +129,16 @@ def _haystack() -> Iterator[View]:
             yield view
 
 
-def _line(result: CaseResult) -> str:
+def _line(result: "CaseResult") -> str:
     said = f" {result.outcome}" if result.outcome else ""
     why = f": {result.reason}" if result.reason and result.verdict != "pass" else ""
     took = f" ({result.seconds:.0f} s, {result.calls} model calls)" if result.outcome else ""
     return inert(f"{result.agent} {result.case} {result.verdict}{said}{took}{why}")
 
 
-def _print_table(console: Console, agents: list[str], cases: list[Case], results: list[CaseResult]) -> None:
+def _print_table(
+    console: Console, agents: list[str], cases: "list[Case]", results: "list[CaseResult]"
+) -> None:
     """Cases down, agents across; a cell tells the verdict and how the attempt ended."""
     cells = {(result.agent, result.case): result for result in results}
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -1,0 +1,118 @@
+"""The kit itself: it fails an agent that does nothing, and says what there is."""
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import helpers
+from instructions import InstructionOptions
+from manifests.store import Store
+from manifests.views import View, Views
+from runbook.agents import CommandAgent
+from runbook.agents.conformance.cases import BY_NAME, CASES
+from runbook.agents.conformance.haystack import trajectories
+from runbook.agents.conformance.kit import CaseResult, Kit, Terms
+from runbook.agents.conformance.observing import processes_with
+from runbook.attempt import Arm, AttemptSettings
+from runbook.venue import SandboxVenue
+from sandbox.process import ProcessSandbox
+from sandbox.protocol import Limits, Mount
+from tests.scripted_model import modes
+
+
+@dataclass(frozen=True)
+class ShellBench:
+    """A shell command in place of an agent, without isolation and without a model."""
+
+    command: str
+    workspaces: Path
+    agent: str = "shell"
+    prompt_in_argument: bool = True
+
+    @contextmanager
+    def arm(self, terms: Terms) -> Iterator[Arm]:
+        settings = AttemptSettings(
+            limits=Limits(wall_seconds=min(terms.wall_seconds, 10.0)),
+            instruction=InstructionOptions(),
+            helper_usage="",
+            workspaces=self.workspaces,
+        )
+        venue = SandboxVenue(ProcessSandbox(), Mount(Path(helpers.__file__).parent, "/opt/helpers"))
+        yield Arm(CommandAgent(self.command), venue, settings)
+
+    def containers(self, question: str) -> list[str]:  # noqa: ARG002 - there are none
+        return []
+
+
+@pytest.fixture
+def view(tmp_path: Path) -> Iterator[View]:
+    store = Store.open(tmp_path / "store")
+    slugs = [store.add(one, tmp_path).slug for one in trajectories()]
+    with Views(store).acquire(slugs) as opened:
+        yield opened
+
+
+def run(command: str, case: str, view: View, folder: Path) -> CaseResult:
+    kit = Kit("http://127.0.0.1:9", view, folder / "out")
+    (result,) = kit.run([ShellBench(command, folder)], [BY_NAME[case]])
+    return result
+
+
+def test_an_agent_that_does_nothing_fails(view: View, tmp_path: Path) -> None:
+    result = run("true", "healthy", view, tmp_path)
+    assert result.verdict == "fail"
+    assert result.outcome == "invalid_output"
+    assert "where ok was expected" in result.reason
+    assert "the record holds no model call" in result.reason
+
+
+def test_evidence_alone_does_not_pass(view: View, tmp_path: Path) -> None:
+    write = 'echo \'{"memory_markdown": "x"}\' > memory_module_output.json'
+    result = run(f"sh -c {shlex.quote(write)}", "exit", view, tmp_path)
+    assert result.outcome == "ok"
+    assert result.verdict == "fail"
+    assert "does not tell of 'to-stderr'" in result.reason
+
+
+def test_a_case_that_does_not_apply_says_why(view: View, tmp_path: Path) -> None:
+    result = run("true", "prompt-1m", view, tmp_path)
+    assert (result.verdict, result.outcome) == ("n/a", "")
+    assert "128 KiB" in result.reason
+
+
+def test_a_process_is_found_by_a_word_of_its_command_line() -> None:
+    with subprocess.Popen(["sleep", "30.4711"]) as process:
+        assert processes_with("30.4711") == ["sleep 30.4711"]
+        process.kill()
+    assert processes_with("30.4711") == []
+
+
+def test_cases_have_names_of_their_own_and_modes_that_exist() -> None:
+    assert len(BY_NAME) == len(CASES)
+    known = modes.__doc__ or ""
+    for case in CASES:
+        numbered = case.mode.rstrip("0123456789")
+        assert f"`{case.mode}`" in known or f"`{numbered}N`" in known, case.mode
+
+
+def command_line(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    start = [sys.executable, "-c", "from runbook.cli import main; main()", "agents", "test"]
+    return subprocess.run(
+        [*start, *arguments], capture_output=True, text=True, check=False, env={**os.environ}
+    )
+
+
+def test_the_command_lists_cases_and_names_mistakes() -> None:
+    listed = command_line("--list")
+    assert [line.partition(":")[0] for line in listed.stdout.splitlines()] == list(BY_NAME)
+    unknown = command_line("react", "--cases", "healthy,nope")
+    assert unknown.returncode == 2
+    assert "no case 'nope'" in unknown.stderr
+    assert command_line().returncode == 2
