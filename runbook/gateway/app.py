@@ -64,7 +64,7 @@ class App:
                 exchange.gone = "the gateway stopped"
                 raise
         except Exception as error:
-            _log.exception("the gateway failed to serve %s %s", exchange.method, exchange.path)
+            _log.exception("the gateway failed to serve %s %s", exchange.method, line.order.labels)
             exchange.outcome = Outcome.PROVIDER_ERROR
             exchange.detail = f"the gateway failed to serve the request ({type(error).__name__})"
         finally:

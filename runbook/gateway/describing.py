@@ -103,10 +103,7 @@ def _judge_reading(call: ModelCall, exchange: Exchange, reading: Reading, judge:
 def _judge_status(call: ModelCall, exchange: Exchange, body: bytes) -> tuple[Outcome | None, str]:
     status = call.status
     if exchange.gone:
-        waited = exchange.ended_at or 0.0
-        if not exchange.stamps and call.wire and waited >= _SILENCE_THAT_IS_A_FAILURE:
-            return Outcome.PROVIDER_ERROR, f"no answer within {waited:.0f} s; {exchange.gone}"
-        return None, exchange.gone
+        return _judge_wait(call, exchange)
     if status is None or status < 400:
         return None, call.detail
     words = _error_words(body) or f"status {status}"
@@ -118,6 +115,16 @@ def _judge_status(call: ModelCall, exchange: Exchange, body: bytes) -> tuple[Out
     if status in {400, 413}:
         return _judge_words(words), detail
     return Outcome.PROVIDER_ERROR, detail
+
+
+def _judge_wait(call: ModelCall, exchange: Exchange) -> tuple[Outcome | None, str]:
+    """Whose failure it is that the agent left: nobody's, unless it had waited for long and in vain."""
+    waited = exchange.ended_at or 0.0
+    if exchange.stamps or call.wire is None or waited < _SILENCE_THAT_IS_A_FAILURE:
+        return None, exchange.gone
+    limited = exchange.rate_limit_seconds > waited / 2
+    outcome = Outcome.RATE_LIMITED if limited else Outcome.PROVIDER_ERROR
+    return outcome, f"no answer within {waited:.0f} s; {exchange.gone}"
 
 
 def _judge_words(words: str) -> Outcome:

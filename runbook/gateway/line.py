@@ -48,7 +48,9 @@ class Line:
         self._spending = spending
         self._release = release
         self._tally = Tally()
-        self._number = recorder.last_number
+        self._number = max((call.number for call in recorder.earlier), default=0)
+        for call in recorder.earlier:
+            self._continue_after(call)
         self._open: dict[Exchange, asyncio.Task[Any] | None] = {}
         self._unwritten: set[asyncio.Future[ModelCall]] = set()
         self._last_traffic = time.monotonic()
@@ -134,7 +136,16 @@ class Line:
         if error is not None:
             self._failed_writing = self._failed_writing or error
             return
-        call = writing.result()
+        self._add(writing.result())
+
+    def _continue_after(self, call: ModelCall) -> None:
+        """Take over a call of an earlier gateway, so that a restart gives no new budget."""
+        if call.wire is not None:
+            for spending in self._spending:
+                spending.count_in()
+        self._add(call)
+
+    def _add(self, call: ModelCall) -> None:
         if call.wire is not None:
             self._tally.add(call)
             for spending in self._spending:

@@ -19,13 +19,13 @@ class Recorder:
         Raises:
             OSError: the folder cannot be written to.
         """
-        earlier = load_calls(folder)
-        self.last_number = max((call.number for call in earlier), default=0)
+        self.earlier = load_calls(folder)
+        """What the folder's record held before."""
         self._provider = provider
         self._judge = judge
         self._closed = False
         self._splitter = Splitter()
-        self._seen_results = {result.id for call in earlier for result in call.tool_results}
+        self._seen_results = {result.id for call in self.earlier for result in call.tool_results}
         self._bodies = BodyLog(folder)
         self._calls = os.open(folder / CALLS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
 

@@ -94,7 +94,7 @@ class LineOrder:
     wire: Wire
     model: str
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Shown in errors; never sent anywhere."""
+    """Name the attempt in the gateway's log; never sent anywhere."""
     provider: str = ""
     """Name in the settings; "" means the first one that speaks the wire."""
     models: tuple[str, ...] = ()

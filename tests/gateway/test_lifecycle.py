@@ -105,6 +105,7 @@ def test_after_a_restart_an_agent_goes_on_through_the_same_socket(settings_for, 
         line = gateway.open_line(order(tmp_path / "a", directory=directory, prefix="/known/scripted"))
         with client(line) as agent:
             assert agent.post(CHAT, json=chat_request({"role": "user", "content": "on"})).status_code == 200
+        assert line.close().calls == 2
     assert [call.number for call in load_calls(tmp_path / "a")] == [1, 2]
     assert not directory.exists()
 
