@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+BREAK = " ⏎ "  # between the lines of a piece
 WINDOW = 240  # characters in which terms count as standing together
 MOST_HITS = 200  # of one term in one text
 _REACH = 64  # characters to both sides in which a hit's chunk is looked for
@@ -41,7 +42,7 @@ def excerpt(text: str, weights: dict[str, float], width: int = WINDOW) -> Excerp
         piece = around(text[line_start:line_end], start - line_start, end - line_start, width).strip()
     else:
         lines = text[line_start : _line_end(text, end)].split("\n")
-        piece = clip(" ⏎ ".join(line.strip() for line in lines if line.strip()), 2 * width)
+        piece = clip(BREAK.join(line.strip() for line in lines if line.strip()), 2 * width)
     return Excerpt(number, piece, weight)
 
 

@@ -50,20 +50,21 @@ def fold(text: StateText, common: Set[str]) -> list[tuple[int, str]]:
     return rows
 
 
-def own_text(workspace: Workspace, slug: str, index: int, text: str) -> str:
+def own_text(text: str, before: str) -> str:
     """The text of a state with each line left empty that the state before it showed too."""
-    if index == 0:
-        return text
-    before = _lines(workspace, slug, index - 1)
+    shown = _observed(before)
     head, blank, observation = text.partition("\n\n")
-    own = ("" if plain(line) in before else line for line in observation.split("\n"))
+    own = ("" if plain(line) in shown else line for line in observation.split("\n"))
     return head + blank + "\n".join(own)
 
 
 def _lines(workspace: Workspace, slug: str, index: int) -> set[str]:
-    """The lines of a state's observation, ids aside."""
     try:
-        text = read_text(workspace.state_path(slug, index), _BYTES)
+        return _observed(read_text(workspace.state_path(slug, index), _BYTES))
     except OSError:
         return set()
+
+
+def _observed(text: str) -> set[str]:
+    """The lines of a state's observation, ids aside."""
     return set(map(plain, text.partition("\n\n")[2].split("\n")))

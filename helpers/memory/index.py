@@ -49,9 +49,11 @@ class Layout:
         self.firsts = firsts
         self.count = count
         self.owner = array("i", bytes(4 * count))  # the trajectory of each state
+        self.sizes = [0] * len(slugs)  # how many states each trajectory has
         leads = bytearray(count)  # whether a state's action and thought led to the next one
         for trajectory, first in enumerate(firsts):
             end = firsts[trajectory + 1] if trajectory + 1 < len(firsts) else count
+            self.sizes[trajectory] = end - first
             self.owner[first:end] = array("i", [trajectory]) * (end - first)
             if source[trajectory] and end > first:
                 leads[first : end - 1] = b"\1" * (end - first - 1)
@@ -116,16 +118,24 @@ class Index:
         rows = self._match(_MATCH, (" AND ".join(map(_quoted, terms)),))
         return list(dict.fromkeys(row >> 3 for row in rows if row & 7 != GOAL))
 
+    def is_common(self, term: str) -> bool:
+        """Whether the term has a thousand postings or more; takes no search."""
+        return term in self._counts()
+
     def frequency(self, term: str) -> int:
         """How many postings the term has."""
+        count = self._counts().get(term)
+        if count is None:
+            count = self._ask(_COUNT, (_quoted(term),))[0][0]
+        if not isinstance(count, int):
+            raise self._damaged("a count is none")
+        return count
+
+    def _counts(self) -> dict[str, int]:
+        """The counts of common terms, which take longest to count."""
         if self._common is None:
             self._common = dict(self._ask("SELECT term, rows FROM common"))
-        known = self._common.get(term)
-        if known is None:
-            known = self._ask(_COUNT, (_quoted(term),))[0][0]
-        if not isinstance(known, int):
-            raise self._damaged("a count is none")
-        return known
+        return self._common
 
     def lengths(self, field: int) -> bytes:
         """How many distinct terms each state has in a field, as levels (LEVELS_PER_DOUBLING)."""
@@ -257,7 +267,7 @@ def usable_index(workspace: Workspace) -> Index:
         present = os.listdir(workspace.trajectories)
     except OSError as error:
         raise NoIndexError(f"the haystack has no trajectories ({error.strerror})") from None
-    if set(present) != set(index.layout.slugs):
+    if not set(present) <= set(index.layout.slugs):
         raise NoIndexError("the index belongs to another haystack")
     return index
 

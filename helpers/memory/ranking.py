@@ -70,6 +70,7 @@ class Ranking:
         self._masks: dict[str, dict[int, int]] = {}
         self._goals: dict[str, set[int]] = {}
         self._worth = _Worth(index)
+        self._rarities: dict[tuple[int, int], float] = {}
         self._shares = [0.0] * len(self.layout.slugs)
         total = sum(self._add(term, index.postings(term)) for term in self._within(index, most))
         self._finish(total or 1.0)
@@ -156,7 +157,7 @@ class Ranking:
         rarity = _rarity(layout.count, len(own))
         factors = {}
         for trajectory, count in counts.items():
-            local = _rarity(len(layout.span(trajectory)), count)
+            local = self._local_rarity(layout.sizes[trajectory], count)
             said = weight * (LOCAL_RARITY * local + (1 - LOCAL_RARITY) * rarity)
             factors[trajectory] = said * (EXPLAINED if trajectory in goals else 1.0)
         scores, owner = self.scores, layout.owner
@@ -165,6 +166,12 @@ class Ranking:
             value = observed[state] if mask == _OBSERVED else worth(mask, state)
             scores[state] = scores.get(state, 0.0) + value * factors[owner[state]]
         return weight * rarity
+
+    def _local_rarity(self, states: int, having: int) -> float:
+        known = self._rarities.get((states, having))
+        if known is None:
+            known = self._rarities[states, having] = _rarity(states, having)
+        return known
 
     def _share(self, weight: float, goals: set[int], counts: Counter[int]) -> None:
         """Add one term to what speaks for each trajectory."""

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from .arguments import NUMBER, TEXT, Arguments, Verb
 from .excerpts import as_written, has_phrase
-from .failure import FOUND, NOTHING_FOUND, HelperError
+from .failure import FOUND, NOTHING_FOUND, HelperError, NoIndexError
 from .haystack import Workspace, read_text
-from .index import ACTION, FIELDS, GOAL, OBSERVATION, THOUGHT, TITLE, URL, affordable, open_index
+from .index import (
+    ACTION,
+    FIELDS,
+    GOAL,
+    OBSERVATION,
+    THOUGHT,
+    TITLE,
+    URL,
+    affordable,
+    open_index,
+    usable_index,
+)
 from .page import Page, quote
 from .ranking import Ranked, Ranking
 from .shortlist import Candidate, gather
-from .tokens import terms
+from .tokens import telling, telling_first, terms
 from .words import MOST_TERMS, spelling, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .index import Index, Layout, Scan, Searchable
+    from .excerpts import Excerpt
+    from .index import Index, Layout, Scan
 
 LIMIT = 8
 MOST = 100
@@ -24,8 +36,9 @@ LOOKS = 30  # of the best states are read, to see which show the words in one pl
 NEARNESS = 0.6  # how much that counts: more than for a question, whose words describe more than one place
 PHRASE_LOOKS = 60  # and of these for a quoted phrase
 LOOKED_AT = 1 << 18  # bytes of a state that is to be found again
-SIMILAR_LOOKS = 50  # terms whose rarity is looked up
-SIMILAR_TERMS = 20
+SIMILAR_CHUNKS = 100  # of the given state
+SIMILAR_LOOKS = 20  # terms whose rarity is looked up
+SIMILAR_TERMS = 8
 SIMILAR_POSTINGS = 3_000
 LISTED = 6  # words told per field
 
@@ -76,7 +89,7 @@ def search(arguments: Arguments, workspace: Workspace, page: Page) -> int:
         page.foot(f"no state has any of these words{left_out}; memory grep takes a regular expression")
         return NOTHING_FOUND
     page.line(f"# best {len(found)} of {len(ranking.scores)} states with any of these words{left_out}")
-    _write(found, ranking, spelling(text), page)
+    _write(found, [one.shown() for one in found], ranking, spelling(text), page)
     page.foot(
         "read: memory state ID N; more: --limit 20, --in ID, --field F; exact text: memory where, grep -F"
     )
@@ -93,11 +106,14 @@ def similar(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     slug, where = one_state(arguments, workspace)
     number = workspace.index(slug, where)
     text = read_text(workspace.state_path(slug, number), LOOKED_AT)
-    index, problem = open_index(workspace)
-    if problem:
-        raise HelperError(f"{problem}; similar needs the index. Use memory where with a line of the state")
+    try:
+        index = usable_index(workspace)
+    except NoIndexError as error:
+        raise HelperError(
+            f"{error.text}; similar needs the index. Use memory where with a line of the state"
+        ) from None
     state = index.layout.number(slug, number)
-    weights = _rare(terms("\n".join(map(plain, text.split("\n")))), index)
+    weights = _rare(telling("\n".join(map(plain, text.split("\n"))), SIMILAR_CHUNKS), index)
     ranking = Ranking(index, weights, SIMILAR_POSTINGS)
     limit, written = _limit(arguments), as_written(text, weights)
     best = [ranked for ranked in ranking.best(limit + 1) if ranked.state != state][:limit]
@@ -105,7 +121,8 @@ def similar(arguments: Arguments, workspace: Workspace, page: Page) -> int:
         page.foot("no other state shows anything of this one")
         return NOTHING_FOUND
     page.line(f"# like {slug}:{number}, by {_listed(list(weights), written)}")
-    _write(gather(best, ranking, workspace), ranking, written, page)
+    alike = gather(best, ranking, workspace)
+    _write(alike, [one.excerpt for one in alike], ranking, written, page)
     page.foot("compare within one trajectory: memory diff ID A B")
     return FOUND
 
@@ -146,11 +163,12 @@ def _listed(terms_: list[str], written: dict[str, str]) -> str:
     )
 
 
-def _write(found: list[Candidate], ranking: Ranking, written: dict[str, str], page: Page) -> None:
-    for place, one in enumerate(found, 1):
+def _write(
+    found: list[Candidate], excerpts: list[Excerpt], ranking: Ranking, written: dict[str, str], page: Page
+) -> None:
+    for place, (one, shown) in enumerate(zip(found, excerpts), 1):
         if not page.line(f"{place} {one}  {reasons(one.ranked, ranking, written)}", 300):
             break
-        shown = one.shown()
         page.line(f"   line {shown.line}: {shown.text}", 450)
 
 
@@ -202,10 +220,10 @@ def _field(name: str) -> int:
     return FIELDS.index(name)
 
 
-def _rare(found: set[str], index: Searchable) -> dict[str, float]:
-    """Of the longest terms those that stand in few states, but not in one alone."""
-    longest = sorted(found, key=lambda term: (-len(term), term))[:SIMILAR_LOOKS]
-    counts = {term: index.frequency(term) for term in longest}
+def _rare(found: set[str], index: Index) -> dict[str, float]:
+    """Of the most telling terms those that stand in few states, but not in one alone."""
+    uncommon = [term for term in found if not index.is_common(term)]
+    counts = {term: index.frequency(term) for term in sorted(uncommon, key=telling_first)[:SIMILAR_LOOKS]}
     rare = [term for term, count in counts.items() if 1 < count <= max(20, index.layout.count // 10)]
     return dict.fromkeys(sorted(rare, key=lambda term: (counts[term], term))[:SIMILAR_TERMS], 1.0)
 

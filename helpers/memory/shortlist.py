@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .excerpts import Excerpt, excerpt
+from .excerpts import BREAK, Excerpt, excerpt
 from .folding import own_text
-from .haystack import Workspace, read_text
+from .haystack import Workspace, plain, read_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,8 +44,19 @@ class Candidate:
 
     def shown(self) -> Excerpt:
         """The excerpt without lines that the state before shows too, where it then tells as much."""
-        own = excerpt(own_text(self._workspace, self.slug, self.index, self.text), self._telling)
+        before = self._before()
+        if not any(plain(line.strip("…")) in before for line in self.excerpt.text.split(BREAK)):
+            return self.excerpt
+        own = excerpt(own_text(self.text, before), self._telling)
         return own if own.weight >= self.excerpt.weight - _SLACK else self.excerpt
+
+    def _before(self) -> str:
+        """The text of the state before."""
+        try:
+            path = self._workspace.state_path(self.slug, self.index - 1)
+            return read_text(path, _STATE_BYTES) if self.index else ""
+        except OSError:
+            return ""
 
     def words(self) -> frozenset[str]:
         """What its observation shows."""

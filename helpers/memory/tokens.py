@@ -37,6 +37,17 @@ def terms(text: str) -> set[str]:
     return set(chain.from_iterable(map(_known.__getitem__, set(text.translate(_TO_BLANK).split()))))
 
 
+def telling(text: str, chunks: int) -> set[str]:
+    """The distinct terms of so many of a text's most telling chunks."""
+    found = sorted(set(text.translate(_TO_BLANK).split()), key=telling_first)
+    return set(chain.from_iterable(map(_known.__getitem__, found[:chunks])))
+
+
+def telling_first(chunk: str) -> tuple[bool, int, str]:
+    """An order that begins with what is mostly rarest: with digits before without, long before short."""
+    return not any(map(str.isdigit, chunk)), -len(chunk), chunk
+
+
 def places(text: str) -> list[tuple[int, int, tuple[str, ...]]]:
     """Each chunk of a text in order: its start and end (characters), and its terms."""
     found, end = [], 0

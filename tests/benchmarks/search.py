@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -82,7 +81,7 @@ def measure_index(view: View) -> None:
 
 
 def measure_latency(workspace: Path, python: str, rounds: int, slug: str, question: EvalQuestion) -> None:
-    """Medians over alternating runs, as ratios to a start of the interpreter."""
+    """Medians over alternating runs, wall and CPU, as ratios to a start of the interpreter."""
     lines = {
         "interpreter floor": [python, "-I", "-c", "pass"],
         "search, 4 words": memory(python, "search", "override code procedure approval"),
@@ -94,15 +93,21 @@ def measure_latency(workspace: Path, python: str, rounds: int, slug: str, questi
         "candidates": memory(python, "candidates"),
         "scout": [python, "-I", "-S", str(SCOUT)],
     }
-    times: dict[str, list[float]] = {name: [] for name in lines}
+    wall: dict[str, list[float]] = {name: [] for name in lines}
+    cpu: dict[str, list[float]] = {name: [] for name in lines}
     for _ in range(rounds):
         for name, line in lines.items():
-            times[name].append(seconds(lambda line=line: run(line, workspace)))  # type: ignore[misc]
-    floor = statistics.median(times["interpreter floor"])
-    for name, taken in times.items():
-        middle = statistics.median(taken)
-        ratio, best = middle / floor, 1000 * min(taken)
-        print(f"{name:<24}{1000 * middle:7.1f} ms  {ratio:5.2f} x floor  (best {best:.1f} ms)")
+            before, start = cpu_seconds(), time.perf_counter()
+            run(line, workspace)
+            wall[name].append(time.perf_counter() - start)
+            cpu[name].append(cpu_seconds() - before)
+    floors = [statistics.median(one["interpreter floor"]) for one in (wall, cpu)]
+    for name in lines:
+        told = [
+            f"{1000 * statistics.median(one[name]):7.1f} ms {statistics.median(one[name]) / floor:5.2f} x"
+            for one, floor in zip((wall, cpu), floors, strict=True)
+        ]
+        print(f"{name:<24}{told[0]} wall {told[1]} CPU  (best {1000 * min(wall[name]):.1f} ms wall)")
 
 
 def measure_facts(root: DataRoot, slugs: dict[str, str], workspace: Path, python: str, most: int) -> None:
@@ -156,13 +161,6 @@ def run(line: list[str], workspace: Path) -> str:
     if done.returncode > 1:
         raise SystemExit(f"{line[-2:]}: {done.stderr}")
     return done.stdout
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """Wall time of one call."""
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
 
 
 def cpu_seconds() -> float:
