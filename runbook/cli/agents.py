@@ -81,9 +81,6 @@ def install(
     names: Annotated[list[str], typer.Argument(metavar="NAME[==VERSION]...", help="Agents or TOML files.")],
     sandbox: SandboxName = "auto",
     base_image: BaseImage = None,
-    allow_no_isolation: Annotated[
-        bool, typer.Option(help="Install for runs without isolation, where no sandbox works.")
-    ] = False,
 ) -> None:
     """Download agents once and try them out in the sandbox; after that they need no network.
 
@@ -97,9 +94,7 @@ def install(
     found = [(Catalogue().find(name), version) for name, version in wanted]
     console = terminal()
     with ExitStack() as stack:
-        chosen = open_sandbox(
-            sandbox, base_image, allow_no_isolation=allow_no_isolation, say=console.print, stack=stack
-        )
+        chosen = open_sandbox(sandbox, base_image, allow_no_isolation=False, say=console.print, stack=stack)
         installer = Installer(tool_chains(), chosen, console.print)
         for one, version in found:
             folder = installer.install(one, version or one.adapter.install.version)

@@ -12,7 +12,8 @@ import orjson
 import pytest
 
 from runbook.agents import AdapterAgent, AdapterError, Catalogue, Surroundings, UnknownAgentError, make_agent
-from runbook.agents.adapter import PLACEHOLDERS, Adapter, read_adapter
+from runbook.agents import adapter as adapter_module
+from runbook.agents.adapter import PLACEHOLDERS, Adapter, Install, Probe, read_adapter
 from runbook.agents.catalogue import FoundAdapter
 from runbook.agents.tool_chain import ToolChain, recipe_digest
 from runbook.gateway.records import Wire
@@ -189,6 +190,15 @@ def test_built_in_adapter_pins_versions_and_holds_no_key(name: str) -> None:
     said = agent(Catalogue().find(name)).invocation(PLACE)
     keys = [value for variable, value in said.env.items() if variable.endswith("KEY")]
     assert set(keys) <= {"none"}
+
+
+def test_every_key_and_placeholder_is_explained() -> None:
+    page = (Path(adapter_module.__file__).parent / "adapters.md").read_text(encoding="utf-8")
+    keys = [*Adapter.model_fields, *(f"install.{key}" for key in Install.model_fields)]
+    keys += [f"probe.{key}" for key in Probe.model_fields]
+    named = [key for key in keys if key not in ("install", "probe")]
+    assert [key for key in named if f"`{key}`" not in page] == []
+    assert [name for name in PLACEHOLDERS if f"`{{{name}}}`" not in page] == []
 
 
 def test_every_wire_has_a_built_in_agent() -> None:
