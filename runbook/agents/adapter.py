@@ -131,8 +131,11 @@ class Adapter(_Part):
                     f"argv: {{{min(loose)}}} may have no value: put the words that go with it into a list of "
                     f'their own, such as ["--option", "{{{min(loose)}}}"]'
                 )
-        if "effort" in placeholders([self.argv, self.env, self.home]) and not self.efforts:
+        used = "effort" in placeholders([self.argv, self.env, self.home])
+        if used and not self.efforts:
             raise ValueError("efforts: {effort} is used, so say which efforts there are")
+        if self.efforts and not used:
+            raise ValueError("efforts: {effort} is used nowhere, so an effort would change nothing")
         return self
 
     def uses(self, *names: str) -> bool:

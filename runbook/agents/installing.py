@@ -106,12 +106,10 @@ class Installer:
 
     def _fetch(self, found: FoundAdapter, version: str, target: Target, tools: Path) -> dict[str, str]:
         recipe, values = found.adapter.install, platform_values(version, target)
-        packages: dict[str, str] = {}
-        for wanted, client in ((recipe.npm, install_npm), (recipe.pypi, install_pypi)):
-            if wanted:
-                named = [fill(one, values) for one in wanted]
-                self.say(f"installing {', '.join(named)}")
-                packages |= client(named, tools, target, self.say)
+        npm, pypi = ([fill(one, values) for one in wanted] for wanted in (recipe.npm, recipe.pypi))
+        self.say(f"installing {', '.join([*npm, *pypi, *found.files])}")
+        packages = install_npm(npm, tools, target, self.say) if npm else {}
+        packages |= install_pypi(pypi, tools, target) if pypi else {}
         for name, data in found.files.items():
             path = tools / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -50,7 +50,7 @@ def install_npm(packages: Sequence[str], tools: Path, target: Target, say: Say) 
     return {name.rpartition("node_modules/")[2]: one["version"] for name, one in sorted(locked.items())}
 
 
-def install_pypi(packages: Sequence[str], tools: Path, target: Target, say: Say) -> dict[str, str]:
+def install_pypi(packages: Sequence[str], tools: Path, target: Target) -> dict[str, str]:
     """Install wheels into `tools/site` for the Python of `target`; returns all packages and their versions.
 
     Raises:

@@ -79,6 +79,7 @@ def folder(tmp_path: Path) -> Path:
         ('[home]\n"../out" = "x"', "is not a path below HOME"),
         ('[home]\n"/etc/x" = "x"', "home"),
         ("[env]\nE = '{effort}'", "say which efforts there are"),
+        ("[efforts]\nlow = 1", "an effort would change nothing"),
         ("x = [", "line"),
     ],
 )
