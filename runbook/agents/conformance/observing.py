@@ -23,7 +23,6 @@ class Observed:
     trace: list[TraceEvent]
     wall_seconds: float
     """The deadline that was set."""
-    idle_seconds: float
     alive: list[str]
     """What of the attempt still ran when it was over."""
     haystack_whole: bool
@@ -47,7 +46,6 @@ def observe(
     folder: Path,
     *,
     wall_seconds: float,
-    idle_seconds: float,
     alive: list[str],
     haystack_whole: bool,
 ) -> Observed:
@@ -62,7 +60,6 @@ def observe(
         calls=[call for call in load_calls(folder) if call.wire is not None],
         trace=trace,
         wall_seconds=wall_seconds,
-        idle_seconds=idle_seconds,
         alive=alive,
         haystack_whole=haystack_whole,
     )
