@@ -22,6 +22,16 @@ from tests.scripted_model.server import ScriptedModel
 PORT = 8399
 PROMPT = "Answer the question in question.json. PROMPT-MARK"
 MODELS = {"gemini-cli": "gemini-2.5-pro"}  # a name it knows; the others take any
+KEYS = ("OPENAI_API_KEY", "CODEX_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
+CONFIGURATION = (".claude", ".codex", ".gemini", ".qwen", ".pi/agent", ".config/opencode")
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".qwen",
+    ".pi/agent",
+    ".config/opencode",
+    ".config/mini-swe-agent",
+)
 CANARIES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md", "opencode.json", ".mcp.json")
 
 
@@ -42,8 +52,9 @@ class Ran:
         return max(map(_results, (one["body"] for one in self.requests)), default=0)
 
     @property
-    def bodies(self) -> str:
-        return json.dumps([one["body"] for one in self.requests])
+    def sent(self) -> str:
+        """Everything that reached the model: headers and bodies."""
+        return json.dumps([[one["headers"], one["body"]] for one in self.requests])
 
 
 def _results(body: Any) -> int:
@@ -96,35 +107,38 @@ def sandbox() -> Iterator[Callable[[str], Sandbox]]:
 
 
 @pytest.fixture
-def run_cli(sandbox: Callable[[str], Sandbox], tmp_path: Path) -> Callable[..., Ran]:
+def run_cli(
+    sandbox: Callable[[str], Sandbox], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Ran]:
     """Install an agent if need be and let it answer in a fresh workspace with canaries all around it."""
 
-    def run(name: str, *, backend: str = "docker", mode: str = "ok", effort: str = "", image: bytes = b"",
-            model: str = "", seconds: float = 120.0) -> Ran:  # fmt: skip
+    def run(name: str, *, backend: str = "docker", mode: str = "ok", seconds: float = 240.0) -> Ran:
         where = sandbox(backend)
         install(name, where)
-        agent = make_agent(
-            name,
-            None,
-            model=model or MODELS.get(name, "scripted-model"),
-            effort=effort,
-            tool_chains=tool_chains(),
-        )
+        agent = make_agent(name, None, model=MODELS.get(name, "scripted-model"), tool_chains=tool_chains())
         assert isinstance(agent, AdapterAgent)
         workspace = tmp_path / "above" / "workspace"
         workspace.mkdir(parents=True)
-        for file in CANARIES:
-            (workspace.parent / file).write_text('{"instructions": "CANARY"}')
         (workspace / "question.json").write_text('{"question": "why?", "image": null}')
-        if image:
-            (workspace / "question_image.png").write_bytes(image)
-        return answer(agent.fitted(where), where, workspace, mode, seconds, image=bool(image))
+        plant_canaries(tmp_path / "host-home", workspace.parent, monkeypatch)
+        return answer(agent.fitted(where), where, workspace, mode, seconds)
 
     return run
 
 
+def plant_canaries(home: Path, above: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What CLIs look for on a host, with a mark in it: instructions, configuration and keys."""
+    for folder in (above, home, *(home / name for name in CONFIGURATION)):
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in CANARIES:
+            (folder / file).write_text('{"instructions": "CANARY"}')
+    monkeypatch.setenv("HOME", str(home))
+    for name in KEYS:
+        monkeypatch.setenv(name, "CANARY-key")
+
+
 def answer(
-    agent: AdapterAgent, sandbox: Sandbox, workspace: Path, mode: str, seconds: float, *, image: bool
+    agent: AdapterAgent, sandbox: Sandbox, workspace: Path, mode: str, seconds: float, *, image: bool = False
 ) -> Ran:
     """Run a fitted agent in `sandbox`, as the controller does."""
     log = workspace.parent / "requests.jsonl"
