@@ -24,14 +24,6 @@ PROMPT = "Answer the question in question.json. PROMPT-MARK"
 MODELS = {"gemini-cli": "gemini-2.5-pro"}  # a name it knows; the others take any
 KEYS = ("OPENAI_API_KEY", "CODEX_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
 CONFIGURATION = (".claude", ".codex", ".gemini", ".qwen", ".pi/agent", ".config/opencode")
-    ".claude",
-    ".codex",
-    ".gemini",
-    ".qwen",
-    ".pi/agent",
-    ".config/opencode",
-    ".config/mini-swe-agent",
-)
 CANARIES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md", "opencode.json", ".mcp.json")
 
 
