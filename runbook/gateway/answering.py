@@ -9,6 +9,7 @@ from urllib.request import getproxies
 import aiohttp
 
 from runbook.gateway.cassette import CassetteReader, CassetteWriter, Recorded
+from runbook.gateway.describing import is_whole
 from runbook.gateway.difference import describe_difference, leaves, likeness
 from runbook.gateway.exchange import Exchange
 from runbook.gateway.forwarding import Send, StreamBrokenError, finish, forward, pass_chunk, refuse, start
@@ -67,7 +68,8 @@ class Recording:
         plain = plain_request(self._volatile, line, exchange)
         key = request_key(exchange.method, exchange.path_and_query, plain)
         splitter = self._splitters.setdefault(line, Splitter())
-        self._cassette.add(exchange, key, plain, line.order.volatile, splitter)
+        gone = bool(exchange.gone) and not is_whole(exchange)
+        self._cassette.add(exchange, key, plain, line.order.volatile, splitter, gone=gone)
 
     async def close(self) -> None:
         """Write what is left. Raises what the first failed writing raised."""

@@ -58,9 +58,20 @@ class CassetteWriter:
         self._known = known
 
     def add(
-        self, exchange: Exchange, key: str, plain_request: Any, volatile: Sequence[str], splitter: Splitter
+        self,
+        exchange: Exchange,
+        key: str,
+        plain_request: Any,
+        volatile: Sequence[str],
+        splitter: Splitter,
+        *,
+        gone: bool,
     ) -> None:
-        """Append an exchange that is over; `splitter` is the one of its attempt."""
+        """Append an exchange that is over; `splitter` is the one of its attempt.
+
+        Args:
+            gone: the agent left before it had the whole answer.
+        """
         root, parts = splitter.split(plain_request)
         chunks = [hide(chunk, volatile) for chunk in exchange.chunks]
         body = b"".join(chunks)
@@ -81,7 +92,7 @@ class CassetteWriter:
             outcome=exchange.outcome,
             detail=exchange.detail,
             broken=exchange.broken,
-            gone=bool(exchange.gone),
+            gone=gone,
             retries=exchange.retries,
             rate_limit_seconds=exchange.rate_limit_seconds,
         )

@@ -86,6 +86,18 @@ def _read(call: ModelCall, exchange: Exchange, body: bytes, judge: Judge) -> Non
         _judge_reading(call, exchange, reading, judge)
 
 
+def is_whole(exchange: Exchange) -> bool:
+    """True where the answer reached the protocol's own end, whatever became of the connection."""
+    if exchange.complete:
+        return True
+    if exchange.route is None or exchange.route.wire is None or not exchange.generates:
+        return False
+    content_type = exchange.answer_header(b"content-type")
+    module = _WIRES[exchange.route.wire]
+    reading: Reading = module.read_response(plain_body(exchange), content_type, as_dict(exchange.request))
+    return reading.ended
+
+
 def _judge_reading(call: ModelCall, exchange: Exchange, reading: Reading, judge: Judge) -> None:
     if reading.error:
         call.outcome, call.detail = _judge_words(reading.error), reading.error
@@ -120,6 +132,8 @@ def _judge_status(call: ModelCall, exchange: Exchange, body: bytes) -> tuple[Out
 def _judge_wait(call: ModelCall, exchange: Exchange) -> tuple[Outcome | None, str]:
     """Whose failure it is that the agent left: nobody's, unless it had waited for long and in vain."""
     waited = exchange.ended_at or 0.0
+    if call.wire is not None and exchange.stamps and not call.cut:
+        return None, ""  # many clients leave at the protocol's own end
     if exchange.stamps or call.wire is None or waited < _SILENCE_THAT_IS_A_FAILURE:
         return None, exchange.gone
     limited = exchange.rate_limit_seconds > waited / 2

@@ -159,6 +159,21 @@ def test_a_record_that_was_cut_off_is_read_up_to_there(attempt, provider):
     assert load_request(opened.folder, load_calls(opened.folder)[0]) == chat_request()
 
 
+def test_an_agent_that_leaves_at_the_protocols_end_has_heard_everything(attempt, provider):
+    chunks = chat_stream("all of it").chunks
+    provider.answers = [Scripted([*chunks, 1.0], type=SSE)]
+    opened = attempt()
+    with opened.client.stream("POST", CHAT, json=chat_request()) as answer:
+        received = b""
+        for chunk in answer.iter_raw():
+            received += chunk
+            if received.endswith(b"[DONE]\n\n"):
+                break
+    opened.line.close()
+    call = load_calls(opened.folder)[0]
+    assert (call.cut, call.outcome, call.detail, call.text) == (False, None, "", "allofit")
+
+
 @pytest.mark.parametrize("name", [CALLS, BODIES])
 def test_every_line_is_json(attempt, provider, name):
     provider.answers = [chat_stream("€ \x00 \u2028")]

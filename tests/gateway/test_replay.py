@@ -1,5 +1,7 @@
 """A recorded run is answered again without a network."""
 
+import time
+
 import httpx
 import pytest
 
@@ -122,6 +124,26 @@ def test_a_stream_that_broke_off_breaks_off_again(attempt, provider, replay, tmp
     opened = replay()
     with pytest.raises(httpx.RemoteProtocolError):
         opened.post(CHAT, chat_request())
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_an_agent_that_left_is_kept_waiting_only_where_the_answer_was_not_whole(
+    attempt, provider, replay, tmp_path, whole
+):
+    chunks = chat_stream("all of it").chunks
+    provider.answers = [Scripted([*(chunks if whole else chunks[:1]), 1.0], type=SSE)]
+    opened = attempt(record=tmp_path / "cassette")
+    with opened.client.stream("POST", CHAT, json=chat_request()) as answer:
+        for _ in answer.iter_raw():
+            time.sleep(0.2)  # let all of it arrive
+            break
+    opened.line.close()
+    again = replay()
+    if whole:
+        assert again.post(CHAT, chat_request(), timeout=5).content == b"".join(chunks)
+    else:
+        with pytest.raises(httpx.ReadTimeout):
+            again.post(CHAT, chat_request(), timeout=0.5)
 
 
 def test_a_recording_holds_no_key(attempt, provider, tmp_path):
