@@ -9,7 +9,7 @@ from evals.question import Gold
 from evals.runs.config import RunRecord
 from evals.runs.folder import RunFolder
 from evals.runs.records import is_scoreless
-from evals.runs.summary import QuestionResult, load_results
+from evals.runs.results import QuestionResult, load_results
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,8 @@ class RecordedRun:
 
     @property
     def name(self) -> str:
-        """The folder's name."""
-        return self.folder.path.resolve().name
+        """The folder's name, with the revision where one was chosen."""
+        return self.folder.name
 
     @property
     def has_reader(self) -> bool:

@@ -7,6 +7,23 @@ from pydantic import BaseModel, ConfigDict
 from evals.usage import Usage
 
 
+class Vote(BaseModel):
+    """One answer of a judge model."""
+
+    model_config = ConfigDict(frozen=True)
+
+    label: Literal[0, 1]
+    reason: str
+    model: str | None
+    """The model that the reply names."""
+    calls: int
+    seconds: float
+    usage: Usage | None = None
+    seed: int | None = None
+    cached: bool = False
+    """Taken from an earlier answer to the same request, which is what calls, seconds and usage are of."""
+
+
 class Verdict(BaseModel):
     """The score of one response, with all that is needed to see why."""
 
@@ -25,4 +42,7 @@ class Verdict(BaseModel):
     judge_calls: int = 0
     judge_seconds: float = 0.0
     judge_prompt_sha256: str | None = None
+    """None where no model was asked."""
     usage: Usage | None = None
+    votes: tuple[Vote, ...] = ()
+    """The judge's answers, whose majority is the label; the figures above are their sums."""

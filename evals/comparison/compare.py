@@ -10,7 +10,7 @@ from evals.comparison.differences import Difference, differences
 from evals.comparison.measures import MEASURES, Measure
 from evals.question import Gold
 from evals.recorded import RecordedRun
-from evals.runs.summary import QuestionResult
+from evals.runs.results import QuestionResult
 from evals.statistics.bootstrap import bootstrap_interval, mean_interval
 from evals.statistics.clusters import Clusters, clusters_of
 from evals.statistics.intervals import Interval

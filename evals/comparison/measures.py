@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evals.runs.summary import QuestionResult
+from evals.runs.results import QuestionResult
 
 
 @dataclass(frozen=True, slots=True)

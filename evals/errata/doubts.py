@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from evals.question import EvalQuestion
-from evals.runs.summary import QuestionResult
+from evals.runs.results import QuestionResult
 from evals.scoring.suspects import Suspect, suspects
 
 

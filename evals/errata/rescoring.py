@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from evals.errata.overlay import Errata, ErrataError, Erratum
 from evals.question import EvalQuestion
-from evals.runs.summary import QuestionResult
+from evals.runs.results import QuestionResult
 from evals.scoring.eval_function import parse_eval_function
 from evals.scoring.evaluate import score
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from evals.aggregate import ScoredQuestion
 from evals.question import EvalQuestion
-from evals.runs.summary import QuestionResult
+from evals.runs.results import QuestionResult
 from evals.scoring.eval_function import ABSTENTION_CHECKER, parse_eval_function
 from evals.usage import Usage
 from runbook.context import ContextItem, TextItem

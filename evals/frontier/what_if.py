@@ -15,7 +15,7 @@ from statistics import fmean
 from evals.dataset import DataRoot
 from evals.evidence_recall import evidence_recall
 from evals.recorded import RecordedRun
-from evals.runs.summary import QuestionResult
+from evals.runs.results import QuestionResult
 from manifests.store import Entry, Store
 from runbook.evidence import Evidence, InvalidEvidence, KnownTrajectories, read_evidence
 

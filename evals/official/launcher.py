@@ -54,16 +54,16 @@ def launch(upstream: Path, run: HarnessRun, backend: Backend) -> None:
         raise OfficialError(
             f"{run.out} is there already: the harness cannot go on with a run, name a new one"
         )
-    with _importable(upstream):
-        memory, public_data, harness = (_part(upstream, name) for name in PARTS)
-        _named(memory, "register_memory")(memory_class(_named(memory, "Memory"), backend))
+    with importable(upstream):
+        memory, public_data, harness = (part(upstream, name) for name in PARTS)
+        named(memory, "register_memory")(memory_class(named(memory, "Memory"), backend))
         if run.workers > 1:
             _allow_parallel(harness)
         arguments = _prepare(public_data, run)
         previous = sys.argv
         sys.argv = ["evaluation.harness", *arguments]
         try:
-            _named(harness, "main")()
+            named(harness, "main")()
         except RuntimeError as error:
             # With several workers the harness wraps what we raised into an error of its own.
             if isinstance(error.__cause__, OfficialError):
@@ -77,14 +77,14 @@ def _prepare(public_data: ModuleType, run: HarnessRun) -> list[str]:
     """Write the harness's inputs; returns its arguments."""
     inputs = run.out / "runtime_inputs"
     inputs.mkdir(parents=True)
-    questions = _named(public_data, "materialize_runtime_questions")(
+    questions = named(public_data, "materialize_runtime_questions")(
         data_root=run.data,
         domain=run.domain,
         question_ids=None,
         limit=run.limit,
         output_path=inputs / "questions.json",
     )
-    _named(public_data, "materialize_runtime_haystack")(
+    named(public_data, "materialize_runtime_haystack")(
         data_root=run.data,
         tier=run.tier,
         selected_questions=questions,
@@ -95,7 +95,7 @@ def _prepare(public_data: ModuleType, run: HarnessRun) -> list[str]:
         "memory_params": {"traces": str((run.out / "traces").resolve()), **dict(run.description)},
     }
     write_atomically(inputs / "memory_config.json", orjson.dumps(config, option=orjson.OPT_INDENT_2))
-    named = {
+    given = {
         "--domain": run.domain,
         "--questions-path": str(inputs / "questions.json"),
         "--haystack-path": str(inputs / "haystack.json"),
@@ -104,11 +104,11 @@ def _prepare(public_data: ModuleType, run: HarnessRun) -> list[str]:
         "--output-dir": str(run.out),
         "--prompt-build-max-workers": str(run.workers),
     }
-    return [*(part for pair in named.items() for part in pair), *run.arguments]
+    return [*(part for pair in given.items() for part in pair), *run.arguments]
 
 
 @contextmanager
-def _importable(upstream: Path) -> Iterator[None]:
+def importable(upstream: Path) -> Iterator[None]:
     """The checkout first on the path, as PYTHONPATH would have it."""
     sys.path.insert(0, str(upstream.resolve()))
     try:
@@ -117,7 +117,8 @@ def _importable(upstream: Path) -> Iterator[None]:
         sys.path.remove(str(upstream.resolve()))
 
 
-def _part(upstream: Path, name: str) -> ModuleType:
+def part(upstream: Path, name: str) -> ModuleType:
+    """A module of the checkout. Raises OfficialError where it is another's, or cannot be imported."""
     try:
         module = importlib.import_module(name)
     except ImportError as error:
@@ -131,7 +132,7 @@ def _part(upstream: Path, name: str) -> ModuleType:
     return module
 
 
-def _named(module: ModuleType, name: str) -> Any:
+def named(module: ModuleType, name: str) -> Any:
     """A public name of the harness. Raises OfficialError where this version has it no more."""
     try:
         return getattr(module, name)

@@ -1,11 +1,26 @@
 """What a run was asked to do: the content of `run.json`, enough to resume it or do it again."""
 
 from pathlib import Path
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from evals.endpoint_config import EndpointConfig
 from runbook.gateway.settings import GatewaySettings
+
+
+class RepeatCounts(BaseModel):
+    """How often each stage is done: every context is read, and every response judged, so many times."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    agent: int = Field(default=1, ge=1, le=100)
+    reader: int = Field(default=1, ge=1, le=100)
+    judge: int = Field(default=1, ge=1, le=100)
+
+    @property
+    def several(self) -> bool:
+        return max(self.agent, self.reader, self.judge) > 1
 
 
 class RunConfig(BaseModel):
@@ -34,6 +49,19 @@ class RunConfig(BaseModel):
     allow_no_isolation: bool = False
     reader: EndpointConfig | None = None
     judge: EndpointConfig | None = None
+    repeats: RepeatCounts = RepeatCounts()
+    votes: int = Field(default=1, ge=1, le=99)
+    """The judge is asked so often for one verdict; the majority counts."""
+    profile: Literal["fixed", "official"] = "fixed"
+    """Whose prompts, and what happens at the edges; `official` is the public harness's way."""
+    upstream: Path | None = None
+    """A checkout of the public harness, for its prompts; kept for the official profile only."""
+    token_counter: Literal["estimate", "endpoint", "file"] = "estimate"
+    """Who counts the reader's tokens: nobody, its own server, or `tokenizer`."""
+    tokenizer: Path | None = None
+    """The reader's tokenizer.json, as the `tokenizers` package reads it."""
+    preprocessor: Path | None = None
+    """The reader's preprocessor_config.json, which tells how many tokens an image takes."""
     limit: int | None = Field(default=None, ge=1)
     sample: int | None = Field(default=None, ge=1)
     """So many questions, each type with its share."""
@@ -56,17 +84,54 @@ class RunConfig(BaseModel):
     helper: bool = True
     candidates: bool = True
     seed: int = 0
-    """Shuffles the order of questions and draws the random baseline."""
+    """Shuffles the order of questions, draws the random baseline, and is what all other seeds derive from."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _counts_by_file(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get("tokenizer") and "token_counter" not in values:
+            return {**values, "token_counter": "file"}
+        return values
+
+    @field_validator("repeats", mode="before")
+    @classmethod
+    def _counts(cls, repeats: Any) -> Any:
+        """Also as text: agent=2,reader=3."""
+        if not isinstance(repeats, str):
+            return repeats
+        pairs = [part.partition("=") for part in repeats.split(",") if part.strip()]
+        return {name.strip(): count.strip() for name, _, count in pairs}
+
+    @field_validator("upstream")
+    @classmethod
+    def _of_official_only(cls, upstream: Path | None, info: ValidationInfo) -> Path | None:
+        return upstream if info.data.get("profile") == "official" else None
+
+    @field_validator("votes")
+    @classmethod
+    def _odd(cls, votes: int) -> int:
+        if votes % 2 == 0:
+            raise ValueError("a majority needs an odd number of votes")
+        return votes
 
 
 class RunRecord(BaseModel):
-    """`run.json`: the settings, and the digest or version of everything else that affects a result."""
+    """`run.json`: the settings, and the digest or version of everything else that affects a result.
+
+    A later reader or judge is a revision of the run: the same record with other settings, in `run.<k>.json`.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     format: int = 1
     created_at: str
     config: RunConfig
+    revision: int = Field(default=0, ge=0)
+    """0 is `run.json`; the highest is current."""
+    readings_since: int = 0
+    """The revision from which on readings are this one's."""
+    verdicts_since: int = 0
+    """The same for a judge's verdicts; a matcher's are anybody's."""
     smoke: bool
     """True where not all questions of the tier are run: no benchmark result."""
     questions: tuple[str, ...]

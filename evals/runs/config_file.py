@@ -10,7 +10,10 @@ from pydantic import ValidationError
 from evals.runs.config import RunConfig
 from runbook.complaints import of_system, of_validation
 
-PATHS = ("data", "store", "gateway.record", "gateway.replay", "gateway.prices")
+PATHS = (
+    *("data", "store", "upstream", "tokenizer", "preprocessor"),
+    *("gateway.record", "gateway.replay", "gateway.prices"),
+)
 
 
 class ConfigError(ValueError):

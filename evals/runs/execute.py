@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from evals.question import EvalQuestion
 from evals.runs.folder import RunFailure
 from evals.runs.gates import parts, refusal
-from evals.runs.records import QueryRecord, ReadingRecord, VerdictRecord
+from evals.runs.results import QuestionResult
 from evals.runs.stages import Stages
 from runbook.complaints import of_system
 from runbook.outcomes import Outcome
 
 CANCEL_SECONDS = 5.0  # an attempt that is cancelled ends within 2
-
-Done = tuple[QueryRecord, ReadingRecord | None, VerdictRecord | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +22,7 @@ class Progress:
     done: int
     total: int
     question: EvalQuestion
-    records: Done
+    result: QuestionResult
 
 
 def execute(
@@ -47,11 +45,12 @@ def execute(
     ended: dict[str, Outcome] = {}
 
     def report(progress: Progress) -> None:
-        ended[progress.question.id] = _last_outcome(progress.records)
+        if (outcome := progress.result.worst.last_outcome) is not None:
+            ended[progress.question.id] = outcome
         on_progress(progress)
 
     pool = ThreadPoolExecutor(concurrency, thread_name_prefix="question")
-    waiting: dict[Future[Done], EvalQuestion] = {}
+    waiting: dict[Future[QuestionResult], EvalQuestion] = {}
     done = 0
     try:
         for part in parts(questions, gates):
@@ -77,12 +76,8 @@ def _pass_gate(ended: Mapping[str, Outcome]) -> None:
         raise RunFailure(reason)
 
 
-def _last_outcome(records: Done) -> Outcome:
-    return next(record.outcome for record in reversed(records) if record is not None)
-
-
 def _collect(
-    waiting: dict[Future[Done], EvalQuestion],
+    waiting: dict[Future[QuestionResult], EvalQuestion],
     done: int,
     total: int,
     on_progress: Callable[[Progress], None],
@@ -92,11 +87,11 @@ def _collect(
     for future in ended:
         question = waiting.pop(future)
         try:
-            records = future.result()
+            result = future.result()
         except OSError as error:
             raise RunFailure(
                 f"{of_system(error)}; nothing written so far is lost: resume the run after that"
             ) from error
         done += 1
-        on_progress(Progress(done, total, question, records))
+        on_progress(Progress(done, total, question, result))
     return done

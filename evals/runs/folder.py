@@ -17,6 +17,7 @@ from runbook.complaints import of_any
 from runbook.files import write_json
 
 RUN_FILE = "run.json"
+REVISION_FILE = re.compile(r"run\.([1-9][0-9]*)\.json")
 LOCK_FILE = ".lock"
 FORMAT = 1
 
@@ -33,10 +34,11 @@ class RunFailure(RunError):  # noqa: N818 - nobody's mistake
 
 
 class RunFolder:
-    """Results of one run on disk."""
+    """Results of one run on disk, as its latest revision sees them or, where one is given, an earlier one."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, revision: int | None = None) -> None:
         self.path = path
+        self.revision = revision
 
     @classmethod
     def create(cls, path: Path, record: RunRecord) -> "RunFolder":
@@ -55,14 +57,38 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
-        """Open an existing run folder. Raises RunError where it is none, or of another version."""
-        if not (path / RUN_FILE).is_file():
+        """Open an existing run folder; RUN@K is its revision K. Raises RunError where it is none."""
+        if (path / RUN_FILE).is_file():
+            return cls(path)
+        name, at, number = path.name.rpartition("@")
+        run = path.with_name(name) if at and name else path
+        if not number.isdecimal() or not (run / RUN_FILE).is_file():
             raise RunError(f"{path} is no run: it has no {RUN_FILE}")
-        return cls(path)
+        folder = cls(run, int(number))
+        if not folder._settings_file().is_file():
+            raise RunError(f"{run} has no revision {int(number)}, its latest is {cls(run).latest_revision()}")
+        return folder
+
+    @property
+    def name(self) -> str:
+        """The folder's name, with the revision where one was chosen."""
+        return self.path.resolve().name + ("" if self.revision is None else f"@{self.revision}")
+
+    def latest_revision(self) -> int:
+        """0 for a run that kept its reader and judge."""
+        return _highest(self.path, REVISION_FILE)
+
+    def revise(self, record: RunRecord) -> None:
+        """Write the settings of a new revision; those before stay as they are."""
+        write_json(self.path / f"run.{record.revision}.json", record)
+
+    def _settings_file(self) -> Path:
+        number = self.latest_revision() if self.revision is None else self.revision
+        return self.path / (f"run.{number}.json" if number else RUN_FILE)
 
     def record(self) -> RunRecord:
-        """The run's settings. Raises RunError where run.json is damaged or of another version."""
-        file = self.path / RUN_FILE
+        """The run's settings. Raises RunError where they are damaged or of another version."""
+        file = self._settings_file()
         try:
             raw = orjson.loads(file.read_bytes())
             if isinstance(raw, dict) and raw.get("format", FORMAT) != FORMAT:
@@ -82,6 +108,8 @@ class RunFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the run: one process at a time works on it. Raises RunError where another does."""
+        if self.revision is not None:
+            raise RunError(f"{self.name} can only be looked at: name the run without its revision")
         try:
             lock = (self.path / LOCK_FILE).open("w")
         except OSError as error:
@@ -102,11 +130,12 @@ class RunFolder:
     def attempts_folder(self, question_id: str) -> Path:
         return self.question_folder(question_id) / "attempts"
 
-    def current(self, question_id: str, kind: type[R]) -> R | None:
-        """The latest record of a stage. Raises RunError where the file is damaged."""
-        number = self._latest(question_id, kind)
-        if number == 0:
-            return None
+    def records(self, question_id: str, kind: type[R]) -> list[R]:
+        """All records of a stage in the order of their numbers. Raises RunError where a file is damaged."""
+        folder = self.question_folder(question_id)
+        return [self._read(question_id, kind, number) for number in _numbers(folder, _pattern(kind))]
+
+    def _read(self, question_id: str, kind: type[R], number: int) -> R:
         file = self.question_folder(question_id) / f"{kind.stage}.{number}.json"
         mend = "move it away to have the stage done again"
         try:
@@ -128,17 +157,26 @@ class RunFolder:
         """
         folder = self.question_folder(record.question_id)
         folder.mkdir(parents=True, exist_ok=True)
-        numbered = record.model_copy(update={"k": self._latest(record.question_id, type(record)) + 1})
+        number = _highest(folder, _pattern(type(record))) + 1
+        numbered = record.model_copy(update={"k": number})
         write_json(folder / f"{record.stage}.{numbered.k}.json", numbered)
         return numbered
 
-    def _latest(self, question_id: str, kind: type[StageRecord]) -> int:
-        folder = self.question_folder(question_id)
-        pattern = re.compile(rf"{kind.stage}\.([1-9][0-9]*)\.json")
-        if not folder.is_dir():
-            return 0
-        matches = (pattern.fullmatch(entry.name) for entry in folder.iterdir())
-        return max((int(match[1]) for match in matches if match), default=0)
+
+def _pattern(kind: type[StageRecord]) -> re.Pattern[str]:
+    return re.compile(rf"{kind.stage}\.([1-9][0-9]*)\.json")
+
+
+def _numbers(folder: Path, pattern: re.Pattern[str]) -> list[int]:
+    """The numbers in the names of a folder's files, in order."""
+    if not folder.is_dir():
+        return []
+    matches = (pattern.fullmatch(entry.name) for entry in folder.iterdir())
+    return sorted(int(match[1]) for match in matches if match)
+
+
+def _highest(folder: Path, pattern: re.Pattern[str]) -> int:
+    return max(_numbers(folder, pattern), default=0)
 
 
 def refuse_taken(path: Path) -> None:

@@ -47,9 +47,13 @@ class QueryRecord(StageRecord):
 
     stage: ClassVar[str] = "query"
 
+    repeat: int = Field(default=0, ge=0)
+    """Which of the agent's repeats this is."""
     haystack_digest: str
     view_seconds: float
     """Time to have the haystack view and index ready; insert side, not on the clock."""
+    load_per_cpu: float | None = None
+    """Load average per processor, the higher of those at the query's start and end."""
     result: QueryResult
     forced: bool = False
     """True where a method failure was thrown away for this try; such a run is not exported."""
@@ -68,6 +72,10 @@ class ReadingRecord(StageRecord):
     stage: ClassVar[str] = "reading"
 
     query_k: int
+    repeat: int = Field(default=0, ge=0)
+    """Which of the readings of that context this is."""
+    revision: int = Field(default=0, ge=0)
+    """The run's revision under which it was made."""
     outcome: Outcome
     detail: str = ""
     reading: Reading | None = None
@@ -79,6 +87,9 @@ class VerdictRecord(StageRecord):
     stage: ClassVar[str] = "verdict"
 
     reading_k: int
+    repeat: int = Field(default=0, ge=0)
+    """Which of the verdicts on that response this is."""
+    revision: int = Field(default=0, ge=0)
     outcome: Outcome
     detail: str = ""
     verdict: Verdict | None = None

@@ -2,26 +2,29 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from evals.dataset import DataRoot
 from evals.endpoint_errors import EndpointError
-from evals.evidence_recall import EvidenceRecall, answer_in_context, evidence_recall, random_states
+from evals.evidence_recall import EvidenceRecall, evidence_recall
 from evals.judge import Judge
 from evals.question import EvalQuestion, Gold
 from evals.reader import Reader
+from evals.runs.config import RunRecord
 from evals.runs.folder import RunError, RunFolder
-from evals.runs.records import InContext, QueryRecord, ReadingRecord, VerdictRecord, is_scoreless
+from evals.runs.in_context import in_context
+from evals.runs.load import load_per_cpu
+from evals.runs.records import QueryRecord, ReadingRecord, VerdictRecord, is_scoreless
+from evals.runs.results import Chain, QuestionRecords, QuestionResult
+from evals.runs.seeds import derived_seed
 from evals.scoring.evaluate import score
-from manifests.store import Entry
 from manifests.views import View
-from runbook.evidence import Evidence, Span
+from runbook.evidence import Evidence
 from runbook.memory import Memory, QueryTask
 from runbook.outcomes import METHOD_FAILURES, Outcome
 from runbook.question import Question
-from runbook.rendering import render_context
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,51 +32,88 @@ class Stages:
     """Everything the stages of a run need; one object serves all threads."""
 
     folder: RunFolder
+    run_record: RunRecord
     data: DataRoot
-    memory: Memory
+    memory: Memory | None
+    """None where no question is asked any more: what is recorded is read or judged again."""
     open_view: Callable[[str], AbstractContextManager[View]]
     """The view of a question's haystack, index ready, pinned while open."""
     reader: Reader | None
     judge: Judge | None
-    seed: int
     retry: frozenset[Outcome]
     """Outcomes that are done again although a record is there."""
     cancel: threading.Event
 
-    def run(self, question: EvalQuestion) -> tuple[QueryRecord, ReadingRecord | None, VerdictRecord | None]:
-        """Do what is missing or to be done again, in order; returns the current record of each stage."""
-        query = self.folder.current(question.id, QueryRecord)
-        if query is None or self._again(query.outcome):
-            forced = query is not None and query.outcome in METHOD_FAILURES
-            query = self.folder.append(self._query(question, forced=forced))
-            if query.outcome is Outcome.HAYSTACK_MODIFIED:
-                raise RunError(
-                    "an agent changed the haystack, which other questions would read: the run stops here; "
-                    "`runbook store verify --repair` removes what was changed, a resume imports it again; "
-                    "docker and bubblewrap mount the haystack read-only"
+    def run(self, question: EvalQuestion) -> QuestionResult:
+        """Do what is missing or to be done again, in order, repeat by repeat."""
+        records = QuestionRecords(self.folder, self.run_record, question.id)
+        counts = self.run_record.config.repeats
+        done = []
+        for agent in range(counts.agent):
+            query = self._queried(question, records, agent)
+            readings = []
+            for reader in range(counts.reader):
+                reading = self._has_read(question, records, query, reader)
+                verdicts = (
+                    self._judged(question, records, query, reading, judge) for judge in range(counts.judge)
                 )
-        if self.reader is None or is_scoreless(query.outcome):
-            return query, None, None
-        reading = self.folder.current(question.id, ReadingRecord)
-        if reading is None or reading.query_k != query.k or self._again(reading.outcome):
-            reading = self.folder.append(self._read(question, query, self.reader))
-        if is_scoreless(reading.outcome):
-            return query, reading, None
-        verdict = self.folder.current(question.id, VerdictRecord)
-        if verdict is None or verdict.reading_k != reading.k or self._again(verdict.outcome):
-            judged = self._judge(question, reading)
-            verdict = self.folder.append(judged) if judged else None
-        return query, reading, verdict
+                readings.append(tuple(Chain(query, reading, verdict) for verdict in verdicts))
+            done.append(tuple(readings))
+        return QuestionResult(question.id, question.question_type, tuple(done))
 
-    def _again(self, outcome: Outcome) -> bool:
-        return outcome in self.retry and not self.cancel.is_set()
+    def _queried(self, question: EvalQuestion, records: QuestionRecords, repeat: int) -> QueryRecord | None:
+        query = records.query(repeat)
+        if self.memory is None or not self._wanted(query):
+            return query
+        forced = query is not None and query.outcome in METHOD_FAILURES
+        query = self.folder.append(self._query(question, self.memory, repeat, forced=forced))
+        if query.outcome is Outcome.HAYSTACK_MODIFIED:
+            raise RunError(
+                "an agent changed the haystack, which other questions would read: the run stops here; "
+                "`runbook store verify --repair` removes what was changed, a resume imports it again; "
+                "docker and bubblewrap mount the haystack read-only"
+            )
+        return query
 
-    def _query(self, question: EvalQuestion, *, forced: bool) -> QueryRecord:
+    def _has_read(
+        self, question: EvalQuestion, records: QuestionRecords, query: QueryRecord | None, repeat: int
+    ) -> ReadingRecord | None:
+        if self.reader is None or query is None or is_scoreless(query.outcome):
+            return None
+        reading = records.reading(query, repeat)
+        if not self._wanted(reading):
+            return reading
+        return self.folder.append(self._read(question, query, self.reader, repeat))
+
+    def _judged(
+        self,
+        question: EvalQuestion,
+        records: QuestionRecords,
+        query: QueryRecord | None,
+        reading: ReadingRecord | None,
+        repeat: int,
+    ) -> VerdictRecord | None:
+        if query is None or reading is None or is_scoreless(reading.outcome):
+            return None
+        verdict = records.verdict(reading, repeat)
+        if not self._wanted(verdict):
+            return verdict
+        judged = self._judge(question, query, reading, repeat)
+        return self.folder.append(judged) if judged else None
+
+    def _wanted(self, record: QueryRecord | ReadingRecord | VerdictRecord | None) -> bool:
+        """Whether a stage is to be done: it never was, or ended in what is to be done again."""
+        if self.cancel.is_set():
+            return False
+        return record is None or record.outcome in self.retry
+
+    def _query(self, question: EvalQuestion, memory: Memory, repeat: int, *, forced: bool) -> QueryRecord:
         begun = time.monotonic()
         with self.open_view(question.id) as view:
-            self.memory.insert(view)
+            memory.insert(view)
             ready = time.monotonic() - begun
-            result = self.memory.query(
+            load = load_per_cpu()
+            result = memory.query(
                 QueryTask(
                     question=Question(text=question.question, image=question.image),
                     haystack=view,
@@ -82,74 +122,70 @@ class Stages:
                     labels={"run": str(self.folder.path.resolve()), "question": question.id},
                 )
             )
+            load = max(load, load_per_cpu())
+            gold = self._gold(question)
             return QueryRecord(
                 question_id=question.id,
+                repeat=repeat,
                 haystack_digest=view.digest,
                 view_seconds=ready,
+                load_per_cpu=load,
                 result=result,
                 forced=forced,
-                evidence_recall=self._recall(question, result.evidence),
-                answer_in_context=self._in_context(question, result.context.text, view),
+                evidence_recall=_recall(result.evidence, gold),
+                answer_in_context=in_context(
+                    question, result.context.text, view, gold, seed=self.run_record.config.seed
+                ),
             )
-
-    def _recall(self, question: EvalQuestion, evidence: Evidence | None) -> EvidenceRecall | None:
-        gold = self._gold(question)
-        if gold is None:
-            return None
-        return evidence_recall(evidence.trajectory_spans if evidence else (), gold)
 
     def _gold(self, question: EvalQuestion) -> Gold | None:
         return self.data.gold.get(question.id) if self.data.gold else None
 
-    def _in_context(self, question: EvalQuestion, text: str, view: View) -> InContext | None:
-        """The indicator for the returned context, and for gold and random states beside it."""
-        own = answer_in_context(question, text)
-        if own is None:
+    def _seed(self, question: EvalQuestion, stage: str, *repeats: int) -> int | None:
+        """None where the public harness is followed, which sends no seeds."""
+        config = self.run_record.config
+        if config.profile == "official":
             return None
-        entries = {entry.id: entry for entry in view.entries.values()}
-        gold = self._gold(question)
-        gold_spans = None
-        if gold is not None and gold.pieces:
-            spans = [Span(**piece[0].model_dump()) for piece in gold.pieces]
-            gold_spans = answer_in_context(question, _rendered(spans, entries))
-        lengths = {entry.id: entry.states for entry in entries.values()}
-        drawn = [
-            Span(trajectory_id=trajectory, start_state_index=index, end_state_index=index)
-            for trajectory, index in random_states(lengths, question_id=question.id, seed=self.seed)
-        ]
-        return InContext(
-            context=own,
-            gold_spans=gold_spans,
-            random_states=answer_in_context(question, _rendered(drawn, entries)),
+        return derived_seed(config.seed, question.id, stage, *repeats)
+
+    def _read(self, question: EvalQuestion, query: QueryRecord, reader: Reader, repeat: int) -> ReadingRecord:
+        record = ReadingRecord(
+            question_id=question.id,
+            query_k=query.k,
+            repeat=repeat,
+            revision=self.run_record.revision,
+            outcome=Outcome.OK,
         )
-
-    def _read(self, question: EvalQuestion, query: QueryRecord, reader: Reader) -> ReadingRecord:
+        seed = self._seed(question, "reading", query.repeat, repeat)
         try:
-            reading = reader.read(question, query.result.context)
+            reading = reader.read(question, query.result.context, seed=seed)
         except EndpointError as error:
-            return ReadingRecord(
-                question_id=question.id, query_k=query.k, outcome=error.outcome, detail=str(error)
-            )
-        return ReadingRecord(question_id=question.id, query_k=query.k, outcome=Outcome.OK, reading=reading)
+            return record.model_copy(update={"outcome": error.outcome, "detail": str(error)})
+        return record.model_copy(update={"reading": reading})
 
-    def _judge(self, question: EvalQuestion, reading: ReadingRecord) -> VerdictRecord | None:
+    def _judge(
+        self, question: EvalQuestion, query: QueryRecord, reading: ReadingRecord, repeat: int
+    ) -> VerdictRecord | None:
         assert reading.reading is not None
         response = reading.reading.response
+        record = VerdictRecord(
+            question_id=question.id,
+            reading_k=reading.k,
+            repeat=repeat,
+            revision=self.run_record.revision,
+            outcome=Outcome.OK,
+        )
         try:
             verdict = score(question, response)
             if verdict is None and self.judge is not None:
-                verdict = self.judge.judge(question, response)
+                seed = self._seed(question, "verdict", query.repeat, reading.repeat, repeat)
+                verdict = self.judge.asked(question, response, seed=seed, repeat=repeat)
         except EndpointError as error:
-            return VerdictRecord(
-                question_id=question.id, reading_k=reading.k, outcome=error.outcome, detail=str(error)
-            )
-        if verdict is None:
-            return None
-        return VerdictRecord(
-            question_id=question.id, reading_k=reading.k, outcome=Outcome.OK, verdict=verdict
-        )
+            return record.model_copy(update={"outcome": error.outcome, "detail": str(error)})
+        return record.model_copy(update={"verdict": verdict}) if verdict else None
 
 
-def _rendered(spans: Sequence[Span], entries: Mapping[str, Entry]) -> str:
-    """The text a reader would see of these spans alone."""
-    return render_context(Evidence(trajectory_spans=tuple(spans)), entries).text
+def _recall(evidence: Evidence | None, gold: Gold | None) -> EvidenceRecall | None:
+    if gold is None:
+        return None
+    return evidence_recall(evidence.trajectory_spans if evidence else (), gold)

@@ -2,83 +2,48 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 from evals.aggregate import latency_figures
 from evals.evidence_recall import summarize_answers, summarize_recall
-from evals.runs.config import RunRecord
 from evals.runs.folder import RunFolder
-from evals.runs.records import QueryRecord, ReadingRecord, VerdictRecord, is_scoreless
+from evals.runs.latency import latency_breakdown
+from evals.runs.noise import repeat_figures
+from evals.runs.records import QueryRecord, is_scoreless
+from evals.runs.results import Chain, QuestionResult, load_results
 from evals.runs.spending import spending
 from evals.statistics.intervals import wilson_interval
 from runbook.outcomes import Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionResult:
-    """The current record of each stage; one made from an older record of the stage before is missing."""
-
-    question_id: str
-    question_type: str
-    query: QueryRecord | None
-    reading: ReadingRecord | None
-    verdict: VerdictRecord | None
-
-    @property
-    def outcome(self) -> Outcome | None:
-        """The first stage that did not go well, else ok; None where nothing is recorded yet."""
-        if self.query is None:
-            return None
-        for record in (self.query, self.reading, self.verdict):
-            if record is not None and record.outcome is not Outcome.OK:
-                return record.outcome
-        return Outcome.OK
-
-    @property
-    def score(self) -> int | None:
-        if self.verdict is None or self.verdict.verdict is None:
-            return None
-        return self.verdict.verdict.score
-
-
-def load_results(folder: RunFolder, record: RunRecord) -> list[QuestionResult]:
-    """All questions of the run in their order, with what is recorded of them."""
-    results = []
-    for question_id in record.questions:
-        query = folder.current(question_id, QueryRecord)
-        reading = folder.current(question_id, ReadingRecord)
-        verdict = folder.current(question_id, VerdictRecord)
-        if query is None or (reading is not None and reading.query_k != query.k):
-            reading = None
-        if reading is None or (verdict is not None and verdict.reading_k != reading.k):
-            verdict = None
-        results.append(
-            QuestionResult(question_id, record.question_types[question_id], query, reading, verdict)
-        )
-    return results
-
-
 def is_pending(result: QuestionResult, *, with_reader: bool, retry: frozenset[Outcome]) -> bool:
     """Whether a resume has something to do for a question: a stage is missing, or to be done again."""
-    if result.query is None or result.query.outcome in retry:
+    return any(_is_pending(chain, with_reader=with_reader, retry=retry) for chain in result.chains)
+
+
+def _is_pending(chain: Chain, *, with_reader: bool, retry: frozenset[Outcome]) -> bool:
+    if chain.query is None or chain.query.outcome in retry:
         return True
-    if not with_reader or is_scoreless(result.query.outcome):
+    if not with_reader or is_scoreless(chain.query.outcome):
         return False
-    if result.reading is None or result.reading.outcome in retry:
+    if chain.reading is None or chain.reading.outcome in retry:
         return True
-    if is_scoreless(result.reading.outcome):
+    if is_scoreless(chain.reading.outcome):
         return False
-    return result.verdict is None or result.verdict.outcome in retry
+    return chain.verdict is None or chain.verdict.outcome in retry
 
 
 def summarise(folder: RunFolder) -> dict[str, Any]:
-    """All figures that `runbook eval show --json` prints; shares are 0..1, seconds are wall time."""
+    """All figures that `runbook eval show --json` prints; shares are 0..1, seconds are wall time.
+
+    A question's score is the mean over its repeats; figures of queries are over all repeats of the agent.
+    """
     record = folder.record()
+    config = record.config
     results = load_results(folder, record)
-    queried = [result for result in results if result.query is not None]
-    with_reader = record.config.reader is not None
+    queries = [query for result in results for query in result.queries]
+    with_reader = config.reader is not None
     outcomes = Counter(result.outcome.value for result in results if result.outcome is not None)
     correct = sum(result.score or 0 for result in results) if with_reader else None
     return {
@@ -89,24 +54,31 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
         "coverage": _share(_is_covered(result, with_reader) for result in results),
         "outcomes": dict(sorted(outcomes.items())),
         "accuracy": _accuracy(results) if with_reader else None,
-        **_in_context(queried),
-        "evidence": _evidence(queried),
-        "latency": latency_figures([result.query.result.seconds for result in queried if result.query]),
-        "model_use": spending([result.query for result in queried if result.query], correct),
-        "attempts_per_question": _mean([len(r.query.result.attempts) for r in queried if r.query]),
-        "sandbox": _sandbox(queried) or record.config.sandbox,
-        "agent": record.config.agent,
-        "reader": record.config.reader.model if record.config.reader else None,
-        "judge": record.config.judge.model if record.config.judge else None,
-        "tier": record.config.tier,
+        "repeats": repeat_figures(results, config.repeats) if with_reader else None,
+        **_in_context(queries),
+        "evidence": _evidence(queries),
+        "latency": latency_figures([query.result.seconds for query in queries]),
+        "latency_breakdown": latency_breakdown(queries),
+        "model_use": spending(queries, correct if not config.repeats.several else None),
+        "attempts_per_question": _mean([len(query.result.attempts) for query in queries]),
+        "sandbox": _sandbox(queries) or config.sandbox,
+        "agent": config.agent,
+        "reader": config.reader.model if config.reader else None,
+        "judge": config.judge.model if config.judge else None,
+        "votes": config.votes,
+        "profile": config.profile,
+        "revision": record.revision,
+        "fallbacks": _fallbacks(results),
+        "tokens_counted": _counters(results),
+        "tier": config.tier,
     }
 
 
 def _is_covered(result: QuestionResult, with_reader: bool) -> bool:
-    """With a reader a question counts once it has a score, without one once the memory has answered."""
+    """With a reader a question counts once it has its scores, without one once the memory has answered."""
     if with_reader:
-        return result.score is not None
-    return result.query is not None and not is_scoreless(result.query.outcome)
+        return result.complete
+    return all(chain.query is not None and not is_scoreless(chain.query.outcome) for chain in result.chains)
 
 
 def _is_finished(result: QuestionResult, with_reader: bool) -> bool:
@@ -116,11 +88,11 @@ def _is_finished(result: QuestionResult, with_reader: bool) -> bool:
 
 
 def _accuracy(results: Sequence[QuestionResult]) -> dict[str, Any]:
-    by_type: dict[str, list[int]] = {}
+    by_type: dict[str, list[float]] = {}
     for result in results:
         scores = by_type.setdefault(result.question_type, [])
-        if result.score is not None:
-            scores.append(result.score)
+        if (score := result.mean_score) is not None:
+            scores.append(score)
     scored = [score for scores in by_type.values() for score in scores]
     return {
         "strict": sum(scored) / len(results) if results else None,
@@ -131,14 +103,16 @@ def _accuracy(results: Sequence[QuestionResult]) -> dict[str, Any]:
     }
 
 
-def _interval(scores: Sequence[int]) -> list[float] | None:
-    """Wilson's 95 % interval of the share of ones, as [low, high]."""
-    found = wilson_interval(sum(scores), len(scores))
+def _interval(scores: Sequence[float]) -> list[float] | None:
+    """Wilson's 95 % interval of the share of ones, as [low, high]; None for means over repeats."""
+    if any(score not in (0, 1) for score in scores):
+        return None
+    found = wilson_interval(int(sum(scores)), len(scores))
     return [found.low, found.high] if found else None
 
 
-def _in_context(results: Sequence[QuestionResult]) -> dict[str, Any]:
-    found = [r.query.answer_in_context for r in results if r.query and r.query.answer_in_context]
+def _in_context(queries: Sequence[QueryRecord]) -> dict[str, Any]:
+    found = [query.answer_in_context for query in queries if query.answer_in_context]
     own = summarize_answers([one.context for one in found])
     return {
         "answer_in_context": own.share,
@@ -149,8 +123,8 @@ def _in_context(results: Sequence[QuestionResult]) -> dict[str, Any]:
     }
 
 
-def _evidence(results: Sequence[QuestionResult]) -> dict[str, Any]:
-    recalls = [r.query.evidence_recall for r in results if r.query and r.query.evidence_recall]
+def _evidence(queries: Sequence[QueryRecord]) -> dict[str, Any]:
+    recalls = [query.evidence_recall for query in queries if query.evidence_recall]
     figures = summarize_recall(recalls)
     return {
         "hit": figures.hit,
@@ -161,10 +135,32 @@ def _evidence(results: Sequence[QuestionResult]) -> dict[str, Any]:
     }
 
 
-def _sandbox(results: Sequence[QuestionResult]) -> str:
+def _sandbox(queries: Sequence[QueryRecord]) -> str:
     """The back ends that attempts really ran in."""
-    names = {attempt.sandbox for r in results if r.query for attempt in r.query.result.attempts}
+    names = {attempt.sandbox for query in queries for attempt in query.result.attempts}
     return "+".join(sorted(names))
+
+
+def _fallbacks(results: Sequence[QuestionResult]) -> dict[str, list[str]]:
+    """The questions whose response or context is not what a reader said or a memory found, by reason.
+
+    `nothing_left`: the first item of the context alone was over the budget, which left the empty context.
+    """
+    touched: dict[str, list[str]] = {}
+    for result in results:
+        readings = [chain.reading.reading for chain in result.chains if chain.reading]
+        reasons = {one.fallback for one in readings if one and one.fallback}
+        if any(one and one.cut.original_items and not one.cut.final_items for one in readings):
+            touched.setdefault("nothing_left", []).append(result.question_id)
+        for reason in reasons:
+            touched.setdefault(reason, []).append(result.question_id)
+    return dict(sorted(touched.items()))
+
+
+def _counters(results: Sequence[QuestionResult]) -> list[str]:
+    """How the tokens of contexts were counted."""
+    readings = (chain.reading.reading for result in results for chain in result.chains if chain.reading)
+    return sorted({reading.cut.counter for reading in readings if reading})
 
 
 def _mean(values: Sequence[float]) -> float | None:

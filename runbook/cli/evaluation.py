@@ -60,6 +60,9 @@ def run(
     reader_model: ReaderModel = None,
     judge: JudgeUrl = None,
     judge_model: JudgeModel = None,
+    repeats: Annotated[
+        str, typer.Option(metavar="STAGE=N,...", help="Do stages N times: agent=2,reader=3,judge=3.")
+    ] = "",
     limit: Annotated[
         int | None, typer.Option(min=1, max=10**9, help="Only the first N questions: a smoke run.")
     ] = None,

@@ -81,13 +81,13 @@ def _lines(console: Console, total: int) -> Callable[["RunProgress"], None]:
 
 def trouble(progress: "RunProgress") -> str:
     """One line about a question that did not go well; empty where it did."""
-    query, reading, verdict = progress.records
-    if query.outcome != "ok":
-        last = query.result.attempts[-1] if query.result.attempts else None
-        return f"{progress.question.id}: {query.outcome}" + (
+    worst = progress.result.worst
+    if worst.query is not None and worst.query.outcome != "ok":
+        last = worst.query.result.attempts[-1] if worst.query.result.attempts else None
+        return f"{progress.question.id}: {worst.query.outcome}" + (
             f": {last.detail}" if last and last.detail else ""
         )
-    for record in (reading, verdict):
+    for record in (worst.reading, worst.verdict):
         if record is not None and record.outcome != "ok":
             return f"{progress.question.id}: {record.outcome}: {record.detail}"
     return ""

@@ -21,8 +21,9 @@ from evals.runs.config import RunConfig, RunRecord
 from evals.runs.execute import execute
 from evals.runs.folder import RunFolder, refuse_taken
 from evals.runs.records import now
+from evals.runs.results import load_results
 from evals.runs.stages import Stages
-from evals.runs.summary import is_pending, load_results, summarise
+from evals.runs.summary import is_pending, summarise
 from instructions import prompt_digests
 from manifests.errors import UnknownTrajectoryError
 from manifests.importing import import_lme_v2
@@ -189,6 +190,7 @@ def _perform(
         stack.enter_context(folder.locked())
         stages = Stages(
             folder=folder,
+            run_record=folder.record(),
             data=prepared.data,
             memory=memory,
             open_view=lambda question_id: haystacks.open(
@@ -198,7 +200,6 @@ def _perform(
             ),
             reader=reader,
             judge=judge,
-            seed=config.seed,
             retry=retry,
             cancel=cancel,
         )

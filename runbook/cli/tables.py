@@ -55,6 +55,8 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
             )
         )
         rows += [(f"  {inert(kind)}", percent(value)) for kind, value in accuracy["by_type"].items()]
+    if summary["repeats"] is not None:
+        rows += _repeat_rows(summary["repeats"])
     if evidence["n"]:
         rows += [
             ("evidence hit", f"{percent(evidence['hit'])} of gold pieces (n = {evidence['n']})"),
@@ -96,6 +98,21 @@ def _model_rows(use: dict[str, Any]) -> list[tuple[str, str]]:
         ("  tokens", ", ".join(told) or "the provider told none"),
         ("  cost", cost),
         ("  rate-limit wait", f"{number(use['rate_limit_seconds'])} s, part of the latency"),
+    ]
+
+
+def _repeat_rows(repeats: dict[str, Any]) -> list[tuple[str, str]]:
+    """How much of the accuracy is chance, by stage."""
+    shares = [
+        f"{stage} {value if isinstance(value, str) else format(value, '.4f')}"
+        for stage, value in repeats["variance"].items()
+    ]
+    deviation = repeats["deviation"]
+    chance = NONE if deviation is None else f"{100 * deviation:.1f} points"
+    return [
+        ("  repeats", ", ".join(f"{stage} {count}" for stage, count in repeats["counts"].items())),
+        ("  variance", ", ".join(shares)),
+        ("  by chance alone", f"standard deviation {chance}"),
     ]
 
 

@@ -15,17 +15,10 @@ from evals.dataset import load_data_root
 from evals.export.rules import obstacles
 from evals.export.write import ExportError, export
 from evals.recorded import RecordedRun, data_of, load_run
-from evals.runs.config import RunConfig
 from runbook.gateway.settings import GatewaySettings
 from runbook.outcomes import Outcome
 from tests.data_roots import write_data_root
 from tests.recorded_runs import Answer, write_run
-
-
-class OfficialConfig(RunConfig):
-    """Settings of the official profile."""
-
-    profile: str = "official"
 
 
 @pytest.fixture
@@ -53,8 +46,7 @@ def official(root: Path, tmp_path: Path) -> Callable[..., RecordedRun]:
         for file in folder.path.glob("questions/*/reading.1.json"):
             file.write_text(file.read_text().replace('"counter": "estimate"', f'"counter": "{counted}"'))
         run = load_run(folder.path)
-        settings = run.record.config.model_copy(update=config).__dict__
-        changed = OfficialConfig(**({"profile": "official"} | settings))
+        changed = run.record.config.model_copy(update={"profile": "official"} | config)
         return replace(run, record=run.record.model_copy(update={"config": changed}))
 
     return build

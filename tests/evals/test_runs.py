@@ -16,6 +16,7 @@ from evals.runs.config import RunConfig, RunRecord
 from evals.runs.execute import execute
 from evals.runs.folder import RunError, RunFolder, question_slug
 from evals.runs.records import now
+from evals.runs.seeds import derived_seed
 from evals.runs.stages import Stages
 from evals.runs.summary import summarise
 from manifests.importing import import_lme_v2
@@ -62,7 +63,6 @@ class Run:
         self._slugs = {entry.id: entry.slug for entry in store.entries()}
         self._views = Views(store)
         self.memory = KnowingMemory()
-        self.cancel = threading.Event()
         self.reader: Reader | None = None
         self.judge: Judge | None = None
         self.path = tmp_path / "run"
@@ -85,19 +85,25 @@ class Run:
             ),
         )
 
-    def __call__(self, folder: RunFolder, retry: frozenset[Outcome] = INFRASTRUCTURE_FAILURES) -> None:
+    def __call__(
+        self,
+        folder: RunFolder,
+        retry: frozenset[Outcome] = INFRASTRUCTURE_FAILURES,
+        *,
+        concurrency: int = 2,
+    ) -> None:
         stages = Stages(
             folder=folder,
+            run_record=folder.record(),
             data=self.data,
             memory=self.memory,
             open_view=lambda one: self._views.acquire(self._slugs[t] for t in self.data.haystacks[one]),
             reader=self.reader,
             judge=self.judge,
-            seed=0,
             retry=retry,
-            cancel=self.cancel,
+            cancel=threading.Event(),
         )
-        execute(stages, self.data.questions, concurrency=2, on_progress=lambda _: None)
+        execute(stages, self.data.questions, concurrency=concurrency, on_progress=lambda _: None)
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +187,7 @@ def test_method_failures_are_kept_unless_asked_for(run: Run) -> None:
 
 
 def test_a_reader_answers_and_the_matcher_scores(reading_run: Run, model: Any) -> None:
-    model.says(*[rf"I see it: \boxed{{CODE-{number}-2}}" for number in range(3)])
+    model.says(r"I see all: \boxed{CODE-0-2, CODE-1-2, CODE-2-2}")
     folder = reading_run.create(reader={"model": "m", "base_url": model.url})
     reading_run(folder)
     summary = summarise(folder)
@@ -302,3 +308,76 @@ def test_question_folders_stay_inside_the_run(question_id: str, tmp_path: Path) 
 
 def test_ids_that_differ_by_case_have_different_folders() -> None:
     assert question_slug("Q1").lower() != question_slug("q1").lower()
+
+
+def test_every_context_is_read_and_every_response_judged_as_often_as_asked(
+    reading_run: Run, model: Any
+) -> None:
+    model.says(r"\boxed{CODE-0-2, CODE-1-2, CODE-2-2}")
+    folder = reading_run.create(
+        reader={"model": "m", "base_url": model.url}, repeats={"agent": 2, "reader": 2, "judge": 2}
+    )
+    reading_run(folder)
+    assert sorted(reading_run.memory.asked) == [one for one in ("q-0", "q-1", "q-2") for _ in range(2)]
+    assert len(files(folder, "q-0")) == 2 + 4 + 8
+    assert len({request["seed"] for request in model.requests}) == 12
+    assert summarise(folder)["coverage"] == 1.0
+    assert len(model.requests) == 12
+    reading_run(folder)
+    assert len(model.requests) == 12, "a resume pays for nothing again"
+
+
+def test_a_score_is_the_mean_over_repeats_and_its_variance_is_split(
+    reading_run: Run, model: Any, answer: Callable[..., Any], saying: Callable[..., Any]
+) -> None:
+    right, wrong = answer(saying(r"\boxed{CODE-0-2, CODE-1-2, CODE-2-2}")), answer(saying(r"\boxed{no}"))
+    model.answers = [right, wrong] * 3
+    folder = reading_run.create(
+        reader={"model": "m", "base_url": model.url}, repeats="reader=2", concurrency=1
+    )
+    reading_run(folder, concurrency=1)
+    summary = summarise(folder)
+    assert summary["accuracy"]["strict"] == 0.5
+    assert summary["accuracy"]["interval"] is None, "Wilson's interval is one of zeros and ones"
+    assert summary["repeats"]["variance"] == {
+        "agent": "not estimated",
+        "reader": pytest.approx(0.5),
+        "judge": "not estimated",
+    }
+    assert summary["repeats"]["unsteady"] == ["q-0", "q-1", "q-2"]
+
+
+def test_a_repeat_that_failed_is_done_again_alone(
+    reading_run: Run, model: Any, answer: Callable[..., Any], saying: Callable[..., Any]
+) -> None:
+    good = answer(saying(r"\boxed{CODE-0-2, CODE-1-2, CODE-2-2}"))
+    model.answers = [good, answer({"error": {"message": "no"}}, status=400), good]
+    folder = reading_run.create(reader={"model": "m", "base_url": model.url}, repeats="reader=2")
+    reading_run(folder, concurrency=1)
+    assert summarise(folder)["coverage"] == pytest.approx(2 / 3)
+    reading_run(folder)
+    assert summarise(folder)["coverage"] == 1.0
+    assert len(model.requests) == 7
+    assert "reading.3.json" in [name for one in ("q-0", "q-1", "q-2") for name in files(folder, one)]
+
+
+def test_records_of_before_there_were_repeats_count_as_the_first(reading_run: Run, model: Any) -> None:
+    model.says(r"\boxed{CODE-0-2, CODE-1-2, CODE-2-2}")
+    folder = reading_run.create(reader={"model": "m", "base_url": model.url})
+    reading_run(folder)
+    for file in folder.path.glob("questions/*/*.json"):
+        record = json.loads(file.read_bytes())
+        for name in ("repeat", "revision", "load_per_cpu"):
+            record.pop(name, None)
+        file.write_text(json.dumps(record))
+    assert summarise(folder)["coverage"] == 1.0
+    reading_run(folder)
+    assert len(model.requests) == 3
+
+
+def test_seeds_differ_by_run_question_stage_and_repeat_and_are_the_same_again() -> None:
+    named = [(0, "q", "reading", 0), (1, "q", "reading", 0), (0, "r", "reading", 0), (0, "q", "verdict", 0)]
+    seeds = [derived_seed(*one) for one in [*named, (0, "q", "reading", 1), (0, "q", "reading", 0, 1)]]
+    assert len(set(seeds)) == len(seeds)
+    assert derived_seed(*named[0]) == seeds[0]
+    assert all(0 <= seed < 2**31 for seed in seeds)

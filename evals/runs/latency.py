@@ -1,0 +1,92 @@
+"""Where the time of queries went, beside the official clock.
+
+The parts on the clock add up to the official latency; those of the last attempt are told apart, all earlier
+attempts together are `retries`. `view` is off the clock, `first_model_byte` lies within the other parts.
+"""
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Any
+
+from evals.aggregate import latency_figures
+from evals.runs.load import BUSY
+from evals.runs.records import QueryRecord
+
+ON_THE_CLOCK = (
+    "candidates",
+    "workspace",
+    "container",
+    "model_wait",
+    "tool_time",
+    "rate_limit_wait",
+    "teardown",
+    "validation",
+    "retries",
+    "harness",
+)
+"""`tool_time` is the agent's time outside model calls, its tools and the CLI; `harness` is the rest."""
+
+
+def latency_parts(query: QueryRecord) -> dict[str, float | None]:
+    """Seconds by part; None where nothing can be told, for example without any model call."""
+    result = query.result
+    last = result.attempts[-1] if result.attempts else None
+    own = last.timings if last else {}
+    earlier = result.attempts[:-1]
+    limited = own.get("rate_limit", 0.0)
+    limited_before = sum(attempt.timings.get("rate_limit", 0.0) for attempt in earlier)
+    # What the query waited beyond its attempts' own waits, it waited between attempts.
+    paused = max(0.0, result.timings.get("rate_limit", 0.0) - limited - limited_before)
+    model = own.get("model", 0.0)
+    parts = {
+        "candidates": result.timings.get("candidates", 0.0),
+        "workspace": own.get("workspace", 0.0),
+        "container": own.get("start", 0.0),
+        "model_wait": max(0.0, model - limited),
+        "tool_time": max(0.0, own.get("agent", 0.0) - max(model, limited)),
+        "rate_limit_wait": limited + paused,
+        "teardown": own.get("collect", 0.0),
+        "validation": own.get("validate", 0.0),
+        "retries": sum(attempt.seconds for attempt in earlier),
+    }
+    first_byte = last.wire.first_byte_seconds if last and last.wire else None
+    return {
+        "view": query.view_seconds,
+        **parts,
+        "harness": max(0.0, result.seconds - sum(parts.values())),
+        "first_model_byte": first_byte,
+    }
+
+
+def latency_breakdown(queries: Sequence[QueryRecord]) -> dict[str, Any]:
+    """Mean and p95 of each part in seconds, the latency without rate-limit waits, and how busy it was."""
+    found = [latency_parts(query) for query in queries]
+    adjusted = [
+        query.result.seconds - (parts["rate_limit_wait"] or 0.0)
+        for query, parts in zip(queries, found, strict=True)
+    ]
+    return {
+        "parts": {
+            name: _figures([value for parts in found if (value := parts[name]) is not None])
+            for name in ("view", *ON_THE_CLOCK, "first_model_byte")
+        },
+        "adjusted": latency_figures(adjusted),
+        "machine": _machine(queries),
+    }
+
+
+def _figures(seconds: Sequence[float]) -> dict[str, float | None]:
+    figures = latency_figures(seconds)
+    return {"avg": figures["avg"], "p95": figures["p95"]}
+
+
+def _machine(queries: Sequence[QueryRecord]) -> dict[str, Any]:
+    loads = [query.load_per_cpu for query in queries if query.load_per_cpu is not None]
+    busy = sum(load > BUSY for load in loads)
+    note = ""
+    if busy:
+        note = (
+            f"{busy} of {len(loads)} queries ran while more than {BUSY} programs per processor ran or "
+            "waited: their latency is this machine's as much as the memory's"
+        )
+    return {"load_per_cpu_avg": fmean(loads) if loads else None, "busy_queries": busy, "note": note}
