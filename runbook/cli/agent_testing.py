@@ -139,7 +139,7 @@ def _line(result: "CaseResult") -> str:
 def _print_table(
     console: Console, agents: list[str], cases: "list[Case]", results: "list[CaseResult]"
 ) -> None:
-    """Cases down, agents across; a cell tells the verdict and how the attempt ended."""
+    """Cases down, agents across; a cell tells how the attempt ended, and whether that was wrong."""
     cells = {(result.agent, result.case): result for result in results}
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("case", *agents):
@@ -148,7 +148,7 @@ def _print_table(
         row = [Text(case.name)]
         for agent in agents:
             result = cells[agent, case.name]
-            said = f"{result.verdict} {result.outcome}".strip()
+            said = {"pass": result.outcome, "fail": f"FAIL {result.outcome}"}.get(result.verdict, "n/a")
             row.append(Text(said, style=_STYLES[result.verdict]))
         table.add_row(*row)
     console.print(table)

@@ -122,9 +122,9 @@ CASES: tuple[Case, ...] = (
     Case("arguments", "the model's arguments are no JSON", "badjson", GIVES_UP),
     Case(
         "loop",
-        "the model never ends",
+        "the model never ends; some agents notice",
         "loop",
-        frozenset({Outcome.BUDGET_EXCEEDED}),
+        frozenset({Outcome.BUDGET_EXCEEDED, Outcome.INVALID_OUTPUT}),
         (checks.ran("echo loop"), checks.within(8)),
         calls=8,
     ),
@@ -149,7 +149,7 @@ CASES: tuple[Case, ...] = (
         "a process that left its session holds stdout",
         "orphan",
         frozenset({Outcome.OK, Outcome.TIMEOUT}),
-        (checks.ran("echo left"),),
+        (checks.asked("echo left"),),
         short_deadline=True,
     ),
     Case(
