@@ -10,7 +10,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from evals.scoring.eval_function import ABSTENTION_CHECKER
-from evals.usage import Usage
+from runbook.endpoint.usage import Usage
 
 _Value = TypeVar("_Value")
 Figures = dict[str, float | int | None]

@@ -9,17 +9,19 @@ from typing import Literal, TypeAlias
 import orjson
 
 import instructions
-from evals.completion import Reply
-from evals.endpoint import Completion, Endpoint, JudgeError, Message
-from evals.endpoint_config import JUDGE_SAMPLING, EndpointConfig
+from evals.model_errors import JudgeError
 from evals.question import EvalQuestion
+from evals.sampling import JUDGE_SAMPLING
 from evals.scoring.answer import is_unknown, parse_answer
 from evals.scoring.eval_function import ABSTENTION_CHECKER, GOTCHAS_CHECKER, parse_eval_function
 from evals.scoring.evaluate import score
 from evals.scoring.judge_reply import UnusableReplyError, lenient_verdict, strict_verdict
-from evals.usage import Usage
 from evals.verdict import Verdict, Vote
 from evals.vote_cache import VoteCache
+from runbook.endpoint.chat import Completion, Endpoint, Message
+from runbook.endpoint.completion import Reply
+from runbook.endpoint.config import EndpointConfig
+from runbook.endpoint.usage import Usage
 
 MAX_ASKS = 3
 

@@ -13,17 +13,19 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 import instructions
-from evals.completion import Reply
 from evals.context_budget import CutPolicy, fit_context
-from evals.endpoint import Completion, Endpoint, Message, ReaderError
-from evals.endpoint_config import READER_SAMPLING, EndpointConfig
+from evals.model_errors import ReaderError
 from evals.question import EvalQuestion
 from evals.reader_message import ImageError, message_parts, parts_sha256, sent_content
 from evals.reading import Cut, Fallback, Reading
+from evals.sampling import READER_SAMPLING
 from evals.scoring.answer import is_unknown, parse_answer
 from evals.tokens import EstimatedTokens, TokenCounter
-from evals.usage import Usage
 from runbook.context import MemoryContext
+from runbook.endpoint.chat import Completion, Endpoint, Message
+from runbook.endpoint.completion import Reply
+from runbook.endpoint.config import EndpointConfig
+from runbook.endpoint.usage import Usage
 
 
 class ReaderPolicy(BaseModel):

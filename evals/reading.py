@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from evals.usage import Usage
+from runbook.endpoint.usage import Usage
 
 Fallback = Literal["reasoning", "bad_request"]
 """The reply's reasoning text, or an empty response for a request refused with status 400."""

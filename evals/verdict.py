@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from evals.usage import Usage
+from runbook.endpoint.usage import Usage
 
 
 class Vote(BaseModel):

@@ -11,9 +11,9 @@ from evals.reading import Cut, Reading
 from evals.runs.config import RunConfig, RunRecord
 from evals.runs.folder import RunFolder
 from evals.runs.records import InContext, QueryRecord, ReadingRecord, VerdictRecord
-from evals.usage import Usage
 from evals.verdict import Verdict
 from runbook.context import MemoryContext, TextItem
+from runbook.endpoint.usage import Usage
 from runbook.evidence import Evidence, Span
 from runbook.memory import AttemptRecord, QueryResult
 from runbook.outcomes import Outcome

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from evals.endpoint_config import JUDGE_SAMPLING, READER_SAMPLING, EndpointConfig, Sampling
 from evals.recorded import RecordedRun
+from evals.sampling import JUDGE_SAMPLING, READER_SAMPLING
+from runbook.endpoint.config import EndpointConfig, Sampling
 
 
 class Aspect(StrEnum):

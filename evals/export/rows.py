@@ -6,8 +6,8 @@ from evals.aggregate import ScoredQuestion
 from evals.question import EvalQuestion
 from evals.runs.results import QuestionResult
 from evals.scoring.eval_function import ABSTENTION_CHECKER, parse_eval_function
-from evals.usage import Usage
 from runbook.context import ContextItem, TextItem
+from runbook.endpoint.usage import Usage
 
 POST_QUERY_SECONDS = 0.0
 """A memory of ours does nothing once its query is answered."""

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from evals.endpoint_config import EndpointConfig
+from runbook.endpoint.config import EndpointConfig
 from runbook.gateway.settings import GatewaySettings
 
 

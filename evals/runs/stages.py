@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from evals.dataset import DataRoot
-from evals.endpoint_errors import EndpointError
 from evals.evidence_recall import EvidenceRecall, evidence_recall
 from evals.judge import Judge
 from evals.question import EvalQuestion, Gold
@@ -21,6 +20,7 @@ from evals.runs.results import Chain, QuestionRecords, QuestionResult
 from evals.runs.seeds import derived_seed
 from evals.scoring.evaluate import score
 from manifests.views import View
+from runbook.endpoint.errors import EndpointError
 from runbook.evidence import Evidence
 from runbook.memory import Memory, QueryTask
 from runbook.outcomes import METHOD_FAILURES, Outcome

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from evals.endpoint_config import EndpointConfig
 from evals.runs.config import RunConfig
 from evals.runs.folder import RUN_FILE, RunFolder
 from runbook.cli.failures import Mistake
 from runbook.cli.running import prepare, resume, start
+from runbook.endpoint.config import EndpointConfig
 
 SEED = 0
 

@@ -5,9 +5,10 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from evals.endpoint_config import JUDGE_SAMPLING, READER_SAMPLING, EndpointConfig
+from evals.sampling import JUDGE_SAMPLING, READER_SAMPLING
 from runbook.cli.failures import Mistake
 from runbook.complaints import of_validation
+from runbook.endpoint.config import EndpointConfig
 
 
 def endpoint(role: str, url: str | None, model: str | None) -> EndpointConfig | None:

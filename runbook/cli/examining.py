@@ -4,13 +4,13 @@ import shutil
 from collections.abc import Mapping
 from contextlib import closing
 
-from evals.endpoint import Endpoint
-from evals.endpoint_config import EndpointConfig, Sampling
-from evals.endpoint_errors import EndpointError
 from runbook.cli.assembly import helper_copies, helper_folders
 from runbook.cli.failures import Mistake
 from runbook.cli.home import VARIABLE, home
 from runbook.complaints import of_system
+from runbook.endpoint.chat import Endpoint
+from runbook.endpoint.config import EndpointConfig, Sampling
+from runbook.endpoint.errors import EndpointError
 from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.doctor import Check, docker_checks
 from sandbox.protocol import MIB, Capability, SandboxError

@@ -106,10 +106,10 @@ def _code(error: Exception) -> int | None:
     from pydantic import ValidationError
 
     from evals.dataset_files import DatasetError
-    from evals.endpoint_errors import EndpointError
     from evals.runs.folder import RunError, RunFailure
     from manifests.errors import DataError, StoreError, WrongStoreError
     from runbook.agents import InstallError, UnknownAgentError
+    from runbook.endpoint.errors import EndpointError
     from sandbox.protocol import SandboxError
 
     if isinstance(error, RunFailure):

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import settings
 from PIL import Image
 
-from evals.endpoint import EndpointConfig
 from evals.question import EvalQuestion
 from runbook.context import ImageItem
+from runbook.endpoint.config import EndpointConfig
 
 # A busy machine is no reason to fail.
 settings.register_profile("patient", deadline=None)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.aggregate import ScoredQuestion, accuracy, aggregated_metrics, latency_figures
-from evals.usage import Usage
+from runbook.endpoint.usage import Usage
 
 ABSTENTION = "llm_abstention_checker"
 

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from evals.endpoint import Endpoint, EndpointConfig, EndpointError, ReaderError, Sampling
+from evals.model_errors import ReaderError
+from runbook.endpoint import Endpoint, EndpointConfig, EndpointError, Sampling
 from runbook.outcomes import Outcome
 
 ASK = [{"role": "user", "content": "hello"}]

@@ -6,8 +6,8 @@ import threading
 import pytest
 
 import instructions
-from evals.endpoint import JudgeError
 from evals.judge import Judge
+from evals.model_errors import JudgeError
 from evals.scoring.judge_reply import UnusableReplyError, lenient_verdict, strict_verdict
 from runbook.outcomes import Outcome
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 import instructions
-from evals.endpoint import ReaderError, Sampling
+from evals.model_errors import ReaderError
 from evals.reader import Reader, ReaderPolicy, ReaderPrompts
 from runbook.context import MemoryContext, TextItem
+from runbook.endpoint.config import Sampling
 from runbook.outcomes import Outcome
 
 

@@ -29,15 +29,3 @@ class EndpointError(Exception):
         self.outcome = outcome or self.stage_outcome
         self.status = status
         self.replies = replies
-
-
-class ReaderError(EndpointError):
-    """The reader gave no usable response to one question."""
-
-    stage_outcome = Outcome.READER_ERROR
-
-
-class JudgeError(EndpointError):
-    """The judge gave no usable verdict on one response."""
-
-    stage_outcome = Outcome.JUDGE_ERROR

@@ -1,4 +1,4 @@
-"""A model behind an OpenAI-compatible address: one chat completion per call, retried, every fault typed.
+"""Sending requests to one address: each retried within a time budget, every fault typed.
 
 The openai package sends the requests; its own hidden retries are off. What it raises, and whatever a
 provider answers, becomes one EndpointError whose outcome says whose fault it was.
@@ -7,34 +7,21 @@ provider answers, becomes one EndpointError whose outcome says whose fault it wa
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import tenacity
-from pydantic import BaseModel, ConfigDict, JsonValue
 
-from evals.completion import MalformedReply, Reply, ReportedError, read_reply
-from evals.endpoint_config import EndpointConfig, Sampling
-from evals.endpoint_errors import EndpointError, JudgeError, ReaderError
-from evals.endpoint_faults import Fault, PatientWait, fault_of_error, fault_of_status
+from runbook.endpoint.completion import MalformedReply, ReportedError
+from runbook.endpoint.config import Address
+from runbook.endpoint.errors import EndpointError
+from runbook.endpoint.faults import Fault, PatientWait, fault_of_error, fault_of_status
 from runbook.outcomes import Outcome
 
 if TYPE_CHECKING:
-    from openai import APIResponse
-
-__all__ = [
-    "Completion",
-    "Endpoint",
-    "EndpointConfig",
-    "EndpointError",
-    "JudgeError",
-    "Message",
-    "ReaderError",
-    "Sampling",
-]
-
-Message = Mapping[str, JsonValue]
+    from openai import APIResponse, OpenAI
 
 MAX_REPLY_BYTES = 64 * 1024 * 1024
 MAX_MALFORMED_REPLIES = 3
@@ -44,13 +31,14 @@ _NO_KEY = "none"  # local servers take any key, and the openai package refuses t
 _SHOWN_CHARACTERS = 300
 _UNPRINTABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
+T = TypeVar("T")
 
-class Completion(BaseModel):
-    """A reply, and what it took to get it."""
 
-    model_config = ConfigDict(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Answered(Generic[T]):
+    """What was read from a reply, and what it took to get it."""
 
-    reply: Reply
+    value: T
     seconds: float
     """Wall time of the request that succeeded."""
     calls: int
@@ -68,11 +56,11 @@ class _Tally:
     waited: float = 0.0
 
 
-class Endpoint:
-    """One model; safe to use from several threads at once.
+class Caller:
+    """Asks one address; safe to use from several threads at once.
 
     Args:
-        config: address, model, sampling, time limits.
+        address: where, with which key, and how patiently.
         error: the class of error to raise, so that an error says which stage it belongs to.
         cancel: when set, nothing is sent or waited for any more, and the error's outcome is `cancelled`.
         remark: told, at most once a minute, that a call goes on being repeated, and why.
@@ -83,7 +71,7 @@ class Endpoint:
 
     def __init__(
         self,
-        config: EndpointConfig,
+        address: Address,
         *,
         error: type[EndpointError] = EndpointError,
         cancel: threading.Event | None = None,
@@ -91,22 +79,22 @@ class Endpoint:
     ) -> None:
         import openai  # takes a second to import
 
-        self.config = config
+        self._address = address
         self._error = error
         self._cancel = cancel or threading.Event()
         self._remark = remark
         self._silent_until = 0.0
-        self._key = config.key()
-        if self._key is None and config.base_url is None:
+        self._key = address.key()
+        if self._key is None and address.base_url is None:
             raise error(
-                f"{config.model}: no key for the model's provider (set {config.api_key_variable})",
+                f"{address.model}: no key for the model's provider (set {address.api_key_variable})",
                 outcome=Outcome.AUTH_ERROR,
             )
         self._client = openai.OpenAI(
             api_key=self._key or _NO_KEY,
-            base_url=config.base_url,
+            base_url=address.base_url,
             max_retries=0,
-            timeout=openai.Timeout(config.timeout_seconds, connect=config.connect_seconds),
+            timeout=openai.Timeout(address.timeout_seconds, connect=address.connect_seconds),
         )
 
     @property
@@ -118,24 +106,33 @@ class Endpoint:
         """Close the connections."""
         self._client.close()
 
-    def complete(self, messages: Sequence[Message], *, seed: int | None = None) -> Completion:
-        """Send chat messages and return the reply, whose content may be empty.
+    def ask(
+        self,
+        send: "Callable[[OpenAI], AbstractContextManager[APIResponse[Any]]]",
+        read: Callable[[bytes], T],
+    ) -> Answered[T]:
+        """Send a request and read its answer.
 
         Status 429, 5xx and broken connections are repeated within the time budget, at the time the provider
-        names; replies that are no completion are asked for up to three times; other 4xx are not repeated.
+        names; malformed replies are asked for up to three times; other 4xx are not repeated.
+
+        Args:
+            send: makes the request, streaming.
+            read: reads the body of an answer with status 200; raises MalformedReply or ReportedError.
+
         Raises the error class given to the constructor.
         """
         tally = _Tally()
         retrying = tenacity.Retrying(
             sleep=lambda seconds: self._pause(seconds, tally),
-            stop=tenacity.stop_before_delay(self.config.retry_seconds),
-            wait=PatientWait(self.config.backoff_seconds),
+            stop=tenacity.stop_before_delay(self._address.retry_seconds),
+            wait=PatientWait(self._address.backoff_seconds),
             retry=tenacity.retry_if_exception(lambda error: isinstance(error, Fault) and error.retry),
             before_sleep=lambda state: self._tell(state, tally),
             reraise=True,
         )
         try:
-            return retrying(self._request, messages, seed, tally)
+            return retrying(self._request, send, read, tally)
         except Fault as fault:
             raise self._error(
                 self._described(fault, tally), outcome=fault.outcome, status=fault.status
@@ -150,7 +147,7 @@ class Endpoint:
             return
         self._silent_until = now + REMARK_SECONDS
         self._remark(
-            f"{self._described(fault, tally)}; tried again for up to {self.config.retry_seconds:.0f} s"
+            f"{self._described(fault, tally)}; tried again for up to {self._address.retry_seconds:.0f} s"
         )
 
     def _pause(self, seconds: float, tally: _Tally) -> None:
@@ -158,40 +155,35 @@ class Endpoint:
         self._cancel.wait(seconds)
         tally.waited += time.monotonic() - began
 
-    def _request(self, messages: Sequence[Message], seed: int | None, tally: _Tally) -> Completion:
+    def _request(
+        self,
+        send: "Callable[[OpenAI], AbstractContextManager[APIResponse[Any]]]",
+        read: Callable[[bytes], T],
+        tally: _Tally,
+    ) -> Answered[T]:
         if self._cancel.is_set():
             raise Fault("cancelled", Outcome.CANCELLED)
         tally.calls += 1
         began = time.monotonic()
-        body = self._send(messages, seed)
+        body = self._body(send)
         if self._key is not None:
             # A provider may echo what it was sent; the key must not get into a record that way.
             body = body.replace(self._key.encode(), b"[key]")
         try:
-            reply = read_reply(body)
+            value = read(body)
         except MalformedReply as error:
             tally.malformed += 1
             raise Fault(str(error), retry=tally.malformed < MAX_MALFORMED_REPLIES) from error
         except ReportedError as error:
             raise fault_of_status(error.status or 500, str(error)) from error
-        return Completion(
-            reply=reply,
-            seconds=time.monotonic() - began,
-            calls=tally.calls,
-            waited_seconds=tally.waited,
-        )
+        return Answered(value, time.monotonic() - began, tally.calls, tally.waited)
 
-    def _send(self, messages: Sequence[Message], seed: int | None) -> bytes:
+    def _body(self, send: "Callable[[OpenAI], AbstractContextManager[APIResponse[Any]]]") -> bytes:
         import openai
 
-        deadline = time.monotonic() + self.config.timeout_seconds
-        streaming = self._client.chat.completions.with_streaming_response
+        deadline = time.monotonic() + self._address.timeout_seconds
         try:
-            with streaming.create(
-                model=self.config.model,
-                messages=cast("Any", messages),
-                extra_body=self.config.body(seed),
-            ) as response:
+            with send(self._client) as response:
                 return _read_body(response, deadline)
         except openai.OpenAIError as error:
             raise fault_of_error(error) from error
@@ -201,7 +193,7 @@ class Endpoint:
         message = fault.message.replace(self._key, "***") if self._key else fault.message
         message = _UNPRINTABLE.sub(" ", message).strip()[:_SHOWN_CHARACTERS]
         asked = f", which asks to wait {fault.wait:.0f} s" if fault.wait is not None else ""
-        return f"{self.config.model} at {self.base_url}{asked}: {message} ({tally.calls} requests)"
+        return f"{self._address.model} at {self.base_url}{asked}: {message} ({tally.calls} requests)"
 
 
 def _read_body(response: "APIResponse[Any]", deadline: float) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import orjson
 from pydantic import BaseModel, ConfigDict
 
-from evals.usage import Usage
+from runbook.endpoint.usage import Usage
 
 _SHOWN_CHARACTERS = 200
 _STATUS = re.compile(r"[1-5][0-9]{2}")

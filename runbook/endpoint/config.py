@@ -46,12 +46,8 @@ class Sampling(BaseModel):
     """Further fields of the request body, sent as they are."""
 
 
-READER_SAMPLING = Sampling(temperature=0.6, top_p=0.95, top_k=20, max_output_tokens=20_000)
-JUDGE_SAMPLING = Sampling(reasoning_effort="medium", max_output_tokens=4_096)
-
-
-class EndpointConfig(BaseModel):
-    """One model behind an OpenAI-compatible address. The key itself never leaves this object."""
+class Address(BaseModel):
+    """Where a model answers, and how patiently it is asked. The key itself never leaves this object."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -61,8 +57,6 @@ class EndpointConfig(BaseModel):
     api_key: SecretStr | None = Field(default=None, exclude=True, repr=False)
     api_key_variable: str = "OPENAI_API_KEY"
     """Environment variable with the key, where none is given."""
-    sampling: Sampling | None = None
-    """None is the usual sampling of the stage: READER_SAMPLING, JUDGE_SAMPLING."""
     timeout_seconds: float = Field(default=600.0, gt=0)
     """Of one request, from sending to the last byte of its answer."""
     connect_seconds: float = Field(default=10.0, gt=0)
@@ -71,14 +65,21 @@ class EndpointConfig(BaseModel):
     backoff_seconds: float = Field(default=1.0, gt=0)
     """First step of the random exponential wait, where the provider names no time."""
 
-    def sampled(self, usual: Sampling) -> "EndpointConfig":
-        """The same endpoint, with the usual sampling where none was chosen."""
-        return self if self.sampling else self.model_copy(update={"sampling": usual})
-
     def key(self) -> str | None:
         """The key given, or the environment's, or None."""
         given = self.api_key.get_secret_value() if self.api_key else os.environ.get(self.api_key_variable, "")
         return given.strip() or None
+
+
+class EndpointConfig(Address):
+    """A model that completes chats."""
+
+    sampling: Sampling | None = None
+    """None is the usual sampling of whoever asks."""
+
+    def sampled(self, usual: Sampling) -> "EndpointConfig":
+        """The same endpoint, with the usual sampling where none was chosen."""
+        return self if self.sampling else self.model_copy(update={"sampling": usual})
 
     def body(self, seed: int | None) -> dict[str, JsonValue]:
         """The request body's fields beside model and messages."""

@@ -1,0 +1,137 @@
+"""An embedding model behind an OpenAI-compatible address."""
+
+import base64
+import binascii
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+from pydantic import Field
+
+from runbook.endpoint.calling import Caller
+from runbook.endpoint.completion import MalformedReply, ReportedError
+from runbook.endpoint.config import Address
+from runbook.endpoint.errors import EndpointError
+
+Vectors = NDArray[np.float32]
+
+
+class EmbeddingConfig(Address):
+    """A model that embeds texts."""
+
+    dimensions: int | None = Field(default=None, gt=0)
+    """Asked of models that can shorten their vectors; None is the model's own number."""
+    max_input_tokens: int = Field(default=8_192, gt=0)
+    """Longer texts are cut before they are sent."""
+    batch: int = Field(default=32, ge=1, le=2048)
+    """Texts a request."""
+    concurrency: int = Field(default=4, ge=1, le=64)
+    """Requests at a time, while a haystack is prepared."""
+    query_instruction: str = (
+        "Given a question about what happened in a recorded environment, find the recordings that answer it"
+    )
+    """Put before questions, not before what is searched; empty for models that want none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Vectors of length 1 (texts x dimensions, float32), and what they took."""
+
+    vectors: Vectors
+    prompt_tokens: int | None
+    """As the provider counted; None where it did not say."""
+    seconds: float
+    calls: int
+    waited_seconds: float
+
+
+class EmbeddingEndpoint:
+    """One embedding model; safe to use from several threads at once. The arguments are those of `Caller`."""
+
+    def __init__(
+        self,
+        config: EmbeddingConfig,
+        *,
+        error: type[EndpointError] = EndpointError,
+        cancel: threading.Event | None = None,
+        remark: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.config = config
+        self._caller = Caller(config, error=error, cancel=cancel, remark=remark)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._caller.close()
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """Embed texts in one request, in their order. Raises the error class given to the constructor."""
+        body: dict[str, object] = {"encoding_format": "float"}
+        if self.config.dimensions is not None:
+            body["dimensions"] = self.config.dimensions
+        answered = self._caller.ask(
+            lambda client: client.embeddings.with_streaming_response.create(
+                model=self.config.model, input=list(texts), extra_body=body
+            ),
+            lambda reply: read_embeddings(reply, len(texts)),
+        )
+        vectors, tokens = answered.value
+        return Embedded(vectors, tokens, answered.seconds, answered.calls, answered.waited_seconds)
+
+
+def read_embeddings(body: bytes, count: int) -> tuple[Vectors, int | None]:
+    """The vectors of a reply in the order of their texts, scaled to length 1, and its prompt tokens.
+
+    Raises MalformedReply for anything but `count` vectors of one length, ReportedError for an error in it.
+    """
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise MalformedReply(f"the reply of {len(body)} bytes is not whole JSON") from None
+    if not isinstance(value, Mapping):
+        raise MalformedReply("the reply is not a JSON object")
+    if error := value.get("error"):
+        message = error.get("message") if isinstance(error, Mapping) else error
+        raise ReportedError(f"the reply reports an error: {message}", None)
+    rows = value.get("data")
+    if not isinstance(rows, list) or len(rows) != count:
+        raise MalformedReply(f"the reply has not the {count} vectors that were asked for")
+    usage = value.get("usage")
+    tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
+    return _unit(_in_order(rows)), tokens if type(tokens) is int and tokens >= 0 else None
+
+
+def _in_order(rows: Sequence[object]) -> Vectors:
+    vectors: dict[int, Vectors] = {}
+    for place, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise MalformedReply("a row of the reply is no object")
+        index = row.get("index", place)
+        vectors[index if type(index) is int else place] = _vector(row.get("embedding"))
+    if sorted(vectors) != list(range(len(rows))):
+        raise MalformedReply("the reply's vectors are not numbered from 0")
+    ordered = [vectors[place] for place in range(len(rows))]
+    if len({len(one) for one in ordered}) != 1 or not len(ordered[0]):
+        raise MalformedReply("the reply's vectors differ in length")
+    return np.stack(ordered)
+
+
+def _vector(value: object) -> Vectors:
+    """From a list of numbers, or from base64 of little-endian float32, which some servers send unasked."""
+    try:
+        if isinstance(value, str):
+            found = np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
+        else:
+            found = np.asarray(value, dtype=np.float32)
+    except (ValueError, TypeError, binascii.Error) as error:
+        raise MalformedReply(f"an embedding is no list of numbers: {error}") from None
+    if found.ndim != 1 or not np.all(np.isfinite(found)):
+        raise MalformedReply("an embedding is no list of finite numbers")
+    return found.astype(np.float32, copy=False)
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32, copy=False)
