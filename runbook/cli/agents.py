@@ -3,7 +3,6 @@
 import re
 import shutil
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -107,10 +106,11 @@ def uninstall(
     as_json: AsJson = False,
 ) -> None:
     """Remove an agent's tool chains, all of them unless a version is named."""
+    from runbook.agents import Catalogue
     from runbook.agents.tool_chain import installed
 
     asked, version = _name_and_version(name)
-    plain = Path(asked).stem if asked.endswith(".toml") else asked
+    plain = Catalogue().find(asked).adapter.name if asked.endswith(".toml") else asked
     chains = [one for one in installed(tool_chains(), plain) if version in ("", one[1].version)]
     if not chains:
         raise Mistake(f"no {name} is installed in {tool_chains()}: see `runbook agents list`")
