@@ -4,15 +4,11 @@ Texts that come from outside (questions, recordings, answers) stand between mark
 the marker is a digest of the texts themselves, so the same input always gives the same prompt.
 """
 
-import functools
 import hashlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-_TEMPLATES = Path(__file__).parent / "templates"
+from instructions.templating import TEMPLATES, environment, marker_for, render
 
 JudgeKind = Literal["abstention", "gotchas"]
 
@@ -50,7 +46,7 @@ class ReaderFrame:
 
 def agent_instruction(options: InstructionOptions) -> str:
     """The instruction of an attempt, without its question: the content of INSTRUCTION.md."""
-    return _render("agent_instruction.md.j2", options=options)
+    return render("agent_instruction.md.j2", options=options)
 
 
 def agent_prompt(
@@ -73,7 +69,7 @@ def agent_prompt(
         overview: the haystack's orientation, as text.
     """
     texts = (question, candidates or "", overview or "")
-    return _render(
+    return render(
         "agent_prompt.md.j2",
         instruction=instruction,
         helper_usage=helper_usage,
@@ -81,18 +77,18 @@ def agent_prompt(
         image=image,
         candidates=candidates,
         overview=overview,
-        marker=_marker(*texts),
+        marker=marker_for(*texts),
     )
 
 
 def reader_system(domain: str) -> str:
     """The reader's system prompt for a domain; an unknown domain gets the default one."""
-    return _render("reader_system.md.j2", domain=domain)
+    return render("reader_system.md.j2", domain=domain)
 
 
 def reader_frame() -> ReaderFrame:
     """The texts around the memory context and the question."""
-    module = _environment().get_template("reader_frame.j2").module
+    module = environment().get_template("reader_frame.j2").module
     return ReaderFrame(**{name: str(getattr(module, name)) for name in ReaderFrame.__slots__})
 
 
@@ -106,16 +102,16 @@ def judge_messages(
         question, reference: the question and the reference answer.
         response, parsed: the reader's full response and the answer parsed from it; neither is trusted.
     """
-    user = _render(
+    user = render(
         "judge_user.md.j2",
         question=question,
         reference=reference,
         response=response,
         parsed=parsed,
-        marker=_marker(question, reference, response, parsed),
+        marker=marker_for(question, reference, response, parsed),
     )
     return [
-        {"role": "system", "content": _render(f"judge_{kind}.md.j2")},
+        {"role": "system", "content": render(f"judge_{kind}.md.j2")},
         {"role": "user", "content": user},
     ]
 
@@ -123,28 +119,5 @@ def judge_messages(
 def prompt_digests() -> dict[str, str]:
     """SHA-256 of every template's source, by file name: what a run records about its prompts."""
     return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(_TEMPLATES.glob("*.j2"))
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(TEMPLATES.glob("*.j2"))
     }
-
-
-@functools.cache
-def _environment() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        undefined=StrictUndefined,
-        autoescape=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def _render(name: str, **values: object) -> str:
-    return _environment().get_template(name).render(**values)
-
-
-def _marker(*texts: str) -> str:
-    """A word that stands in none of the texts, the same for the same texts."""
-    digest = hashlib.sha256("\0".join(texts).encode("utf-8", "replace")).hexdigest()
-    while any(digest[:12] in text for text in texts):
-        digest = hashlib.sha256(digest.encode()).hexdigest()
-    return digest[:12]

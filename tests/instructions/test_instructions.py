@@ -19,6 +19,7 @@ from instructions import (
     reader_frame,
     reader_system,
 )
+from instructions.templating import render
 
 SWITCHES = [field.name for field in fields(InstructionOptions) if field.type is bool]
 
@@ -160,7 +161,7 @@ def test_digests_are_those_of_the_template_files() -> None:
 
 def test_a_missing_variable_is_an_error() -> None:
     with pytest.raises(jinja2.UndefinedError):
-        instructions._render("judge_user.md.j2", question="q")
+        render("judge_user.md.j2", question="q")
 
 
 def test_summaries_are_named_only_where_they_are_given() -> None:
