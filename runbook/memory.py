@@ -49,6 +49,40 @@ class AttemptRecord(BaseModel):
     notes: list[str] = []
 
 
+class Retrieved(BaseModel):
+    """A piece of the context that was found by searching."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pool: str
+    """Which collection it comes from: raw, events, notes."""
+    query: str
+    """What found it."""
+    score: float
+    trajectory_id: str
+    start_state_index: int
+    end_state_index: int
+
+
+class InsertCost(BaseModel):
+    """What preparing a haystack took; insert side, so neither on the clock nor among the query's tokens."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    seconds: float = 0.0
+    embedded_texts: int = 0
+    embedding_calls: int = 0
+    embedding_tokens: int | None = 0
+    """None where the provider did not say; also below."""
+    written_trajectories: int = 0
+    """For which events and notes were written."""
+    writing_calls: int = 0
+    writing_tokens: int | None = 0
+    repaired_replies: int = 0
+    fallbacks: int = 0
+    """Replies that no repair made usable, so that a plain text stands in their place."""
+
+
 class QueryResult(BaseModel):
     """What a memory returns for one question.
 
@@ -64,6 +98,12 @@ class QueryResult(BaseModel):
     attempts: list[AttemptRecord] = []
     evidence: Evidence | None = None
     context: MemoryContext = MemoryContext()
+    retrieved: list[Retrieved] = []
+    """Where a searching memory found its pieces, in the order of the context."""
+    confidence: float | None = None
+    """How sure a searching memory is, 0..1; only comparable within one memory."""
+    insert_cost: InsertCost | None = None
+    """Of the haystack, with the first query after it was prepared."""
 
 
 @dataclass(frozen=True, slots=True)
