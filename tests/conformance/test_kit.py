@@ -111,6 +111,7 @@ def command_line(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 def test_the_command_lists_cases_and_names_mistakes() -> None:
     listed = command_line("--list")
+    assert listed.returncode == 0, listed.stderr
     assert [line.partition(":")[0] for line in listed.stdout.splitlines()] == list(BY_NAME)
     unknown = command_line("react", "--cases", "healthy,nope")
     assert unknown.returncode == 2
