@@ -80,6 +80,7 @@ def assemble_memory(settings: ArmSettings, say: Callable[[str], None]) -> Iterat
                 manifests=settings.manifests,
                 summaries=settings.summaries,
                 helper=settings.helper,
+                images=not isinstance(agent, AdapterAgent) or agent.sees_images,
                 budget=settings.budget,
                 seconds=int(settings.timeout),
             ),
