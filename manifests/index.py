@@ -5,6 +5,8 @@ One row of the table `terms` per state and field, and one per trajectory for its
 holds its distinct terms and no positions: which rows have a term is all that ranking needs, and excerpts
 come from the state files. The text is tokenised beforehand, so that SQLite only splits at blanks and both
 sides of the sandbox's wall use one rule, the Tokeniser; the composition root passes it in.
+
+`lines` and `ranges` tell which states show a line, as line_tables describes.
 """
 
 import fcntl
@@ -23,13 +25,14 @@ from .entry import Entry
 from .errors import StoreError
 from .files import FILE_MODE, FIXED_TIMES, reporting
 from .incoming import Incoming
+from .line_tables import LineTable, merged
 from .term_lists import STATE_FIELDS, TermList, Tokeniser, is_cached, term_list
 from .views import View
 
 __all__ = ["FIELDS", "FORMAT", "INDEX_FILE", "Tokeniser", "build_index", "is_current"]
 
 INDEX_FILE = "index.sqlite"
-FORMAT: Final = 1  # of the tables; the helper refuses another
+FORMAT: Final = 2  # of the tables; the helper refuses another
 FIELDS = ("goal", *STATE_FIELDS)
 ROWS_PER_STATE: Final = 8
 
@@ -38,8 +41,10 @@ _SCHEMA = """
     PRAGMA journal_mode = OFF;
     PRAGMA synchronous = OFF;
     PRAGMA locking_mode = EXCLUSIVE;
-    CREATE TABLE format (version INTEGER, tokens TEXT, states INTEGER);
+    CREATE TABLE format (version INTEGER, tokens TEXT, states INTEGER, bucket_bits INTEGER);
     CREATE TABLE trajectories (number INTEGER PRIMARY KEY, slug TEXT, first INTEGER, convention TEXT);
+    CREATE TABLE lines (bucket INTEGER PRIMARY KEY, entries BLOB);
+    CREATE TABLE ranges (trajectory INTEGER PRIMARY KEY, first INTEGER, listed TEXT);
     CREATE TABLE lengths (field INTEGER PRIMARY KEY, levels BLOB);
     CREATE TABLE common (term TEXT PRIMARY KEY, rows INTEGER) WITHOUT ROWID;
     CREATE VIRTUAL TABLE terms USING fts5(
@@ -108,12 +113,14 @@ def _write(path: Path, entries: Sequence[Entry], tokeniser: Tokeniser, processes
     with closing(sqlite3.connect(path, isolation_level=None)) as base:
         base.executescript(_SCHEMA)
         base.execute("BEGIN")
-        first = 0
+        first, tables = 0, []
         for number, (entry, terms) in enumerate(_term_lists(entries, tokeniser, processes)):
             row = (number, entry.slug, first, entry.convention)
             base.execute("INSERT INTO trajectories VALUES (?, ?, ?, ?)", row)
             base.executemany("INSERT INTO terms (rowid, text) VALUES (?, ?)", _rows(first, terms, lengths))
             first += entry.states
+            tables.append(terms.lines)
+        bits = _write_lines(base, tables, [entry.states for entry in entries])
         base.execute("INSERT INTO terms (terms) VALUES ('optimize')")
         # Counting the rows of a common term takes a search longer than all else.
         base.execute("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, terms, row)")
@@ -121,8 +128,19 @@ def _write(path: Path, entries: Sequence[Entry], tokeniser: Tokeniser, processes
         base.executemany(
             "INSERT INTO lengths VALUES (?, ?)", [(field, bytes(levels)) for field, levels in lengths.items()]
         )
-        base.execute("INSERT INTO format VALUES (?, ?, ?)", (FORMAT, tokeniser.version, first))
+        base.execute("INSERT INTO format VALUES (?, ?, ?, ?)", (FORMAT, tokeniser.version, first, bits))
         base.execute("COMMIT")
+
+
+def _write_lines(base: sqlite3.Connection, tables: Sequence[LineTable], sizes: Sequence[int]) -> int:
+    """Which states show which lines; how many bits a bucket's number has."""
+    first = sum(sizes)
+    for number, table in enumerate(tables):
+        base.execute("INSERT INTO ranges VALUES (?, ?, ?)", (number, first, "\n".join(table.ranges)))
+        first += len(table.ranges)
+    bits, buckets = merged(tables, sizes)
+    base.executemany("INSERT INTO lines VALUES (?, ?)", buckets)
+    return bits
 
 
 def _rows(first: int, terms: TermList, lengths: dict[int, bytearray]) -> Iterator[tuple[int, str]]:

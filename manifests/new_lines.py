@@ -1,60 +1,39 @@
-"""What each state shows that no state before it in its trajectory did: what a search index is made from."""
+"""The lines that states show, ids aside, and what each shows that none before it in its trajectory did."""
 
 import re
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from operator import itemgetter
 
 # A line break, the indent after it, and the element id of the node, such as [12] or [a324].
 _BREAK = re.compile(r"\n[ \t]*+(?:\[[A-Za-z]{0,3}+[0-9]++\][ \t]*+)?")
 _BLANK = frozenset(" \t")
-_BLOCK = 512  # characters
 _last_character = itemgetter(-1)
 
 
-def new_lines(observations: list[str]) -> list[str]:
-    """For each observation its lines not shown before, without ids and indents.
+def distinct_lines(text: str) -> dict[str, None]:
+    """The distinct lines of a text in order, without ids and indents."""
+    return dict.fromkeys(_BREAK.split("\n" + text))
+
+
+def new_lines(states: Iterable[Mapping[str, None]]) -> list[str]:
+    """Of the distinct lines of each state those not shown before, one a line.
 
     Menus that come back on every page thus appear once, though their element ids change.
     """
-    # A haystack has seven million lines. So what a state repeats of the one before is skipped unsplit, and a
-    # growing dict, which keeps the order of first sight, does the comparing inside the interpreter's C code.
+    # A haystack has seven million lines. So a growing dict, which keeps the order of first sight, does the
+    # comparing inside the interpreter's C code.
     seen: dict[str, None] = {"": None}
     out: list[str] = []
-    previous = ""
-    for text in observations:
+    for shown in states:
         before = len(seen)
-        for part in _changed_parts(text, previous):
-            seen.update(dict.fromkeys(_BREAK.split(part)))
+        seen.update(shown)
         fresh = list(islice(reversed(seen), len(seen) - before))
         fresh.reverse()
         if not _BLANK.isdisjoint(map(_last_character, fresh)):
             fresh = _without_trailing(fresh, seen)
         out.append("\n".join(fresh))
-        previous = text
     return out
-
-
-def _changed_parts(text: str, previous: str) -> tuple[str, str]:
-    """The lines of `text`, each after a line break, without the run repeated from `previous`.
-
-    The run begins at the second line, for the first is often a title, which changes.
-    """
-    first, other = text.find("\n"), previous.find("\n")
-    if first < 0 or other < 0:
-        return "\n" + text, ""
-    end = first + _common_length(text, first, previous, other)
-    # The line in which the texts part may be another one: it is not skipped.
-    return "\n" + text[:first], text[max(first, text.rfind("\n", first, end)) :]
-
-
-def _common_length(one: str, start: int, other: str, other_start: int) -> int:
-    """How many characters, in steps of a block, two texts share from these places on."""
-    length = 0
-    while block := other[other_start + length : other_start + length + _BLOCK]:
-        if not one.startswith(block, start + length):
-            break
-        length += len(block)
-    return length
 
 
 def _without_trailing(fresh: list[str], seen: dict[str, None]) -> list[str]:

@@ -1,9 +1,9 @@
-"""The search terms of one trajectory, made once and cached beside the store's trajectories.
+"""The search terms and lines of one trajectory, made once and cached beside the store's trajectories.
 
-A cached list `<store>/terms/<slug>` is text: the version of the rule, the terms of goal and start address,
-then one line per state with its terms by field, tab-separated, in the order of STATE_FIELDS. It holds what
-is *new* in a state: a line or thought that an earlier state showed is left out, so that menus that come back
-on every page count once.
+A cached list `<store>/terms/<slug>` begins with text: the versions of this file and of the rule, the terms of
+goal and start address, then one line per state with its terms by field, tab-separated, in the order of
+STATE_FIELDS. It holds what is *new* in a state: a line or thought that an earlier state showed is left out,
+so that menus that come back on every page count once. After a NUL follows the table of all lines.
 """
 
 import os
@@ -12,35 +12,42 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+import numpy as np
 
 from .entry import Entry
 from .files import FOLDER_MODE, write_new
-from .new_lines import new_lines
+from .line_tables import Keys, LineTable, line_table
+from .new_lines import distinct_lines, new_lines
 from .state_files import StateFile, parse_state_file
 
 TERMS_FOLDER = "terms"  # of the store
 STATE_FIELDS = ("url", "title", "action", "thought", "observation")
 
+_FORMAT: Final = 2  # of a cached list
 _TITLE = re.compile(r"\s*(?:\[\w+\] )?RootWebArea '(.*?)'(?:,|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class Tokeniser:
-    """How text becomes terms: the rule's version, and a function that processes can be sent (module-level).
+    """How text becomes terms and a line its key: the rule's version, and functions of a module.
 
-    Terms hold no whitespace and no control characters.
+    Terms hold no whitespace and no control characters; keys are of 64 bits, and `line_keys` gives one a line.
     """
 
     version: str
     terms: Callable[[str], Iterable[str]]
+    line_keys: Callable[[Iterable[str]], Iterable[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class TermList:
-    """Space-separated terms of a trajectory's goal, and of each state by field (STATE_FIELDS)."""
+    """Space-separated terms of a trajectory's goal, and of each state by field (STATE_FIELDS); its lines."""
 
     goal: str
     states: list[list[str]]
+    lines: LineTable
 
 
 def term_list(entry: Entry, tokeniser: Tokeniser) -> TermList:
@@ -60,8 +67,8 @@ def term_list(entry: Entry, tokeniser: Tokeniser) -> TermList:
 def is_cached(entry: Entry, tokeniser: Tokeniser) -> bool:
     """Whether term_list would only read."""
     try:
-        with _cache_path(entry).open(encoding="utf-8") as file:
-            return file.readline() == f"{tokeniser.version}\n"
+        with _cache_path(entry).open("rb") as file:
+            return file.readline() == f"{_version(tokeniser)}\n".encode()
     except OSError:
         return False
 
@@ -74,41 +81,63 @@ def _make(entry: Entry, tokeniser: Tokeniser) -> TermList:
     def terms(text: str) -> str:
         return " ".join(sorted(tokeniser.terms(text)))
 
-    read = [_state(entry.state_path(index)) for index in range(entry.states)]
+    read = [_read_state(entry.state_path(index)) for index in range(entry.states)]
+    observed = [distinct_lines(state.observation) for _, state in read]
+    keys = [
+        _keys(distinct_lines(header) | lines, tokeniser)
+        for (header, _), lines in zip(read, observed, strict=True)
+    ]
     states, thought = [], ""
-    for state, new in zip(read, new_lines([state.observation for state in read]), strict=True):
+    for (_, state), new in zip(read, new_lines(observed), strict=True):
         title = _TITLE.match(state.observation)
         fresh = "" if state.thought == thought else state.thought
         thought = state.thought or thought
         fields = (state.url, title[1] if title else "", state.action, fresh, new)
         states.append([terms(field) for field in fields])
-    return TermList(terms(f"{entry.goal}\n{entry.start_url}"), states)
+    return TermList(terms(f"{entry.goal}\n{entry.start_url}"), states, line_table(keys))
 
 
-def _state(path: Path) -> StateFile:
+def _read_state(path: Path) -> tuple[str, StateFile]:
+    """The text of a state's header, and all of its file."""
+    text = path.read_bytes().decode("utf-8", "replace")
     try:
-        return parse_state_file(path.read_bytes().decode("utf-8", "replace"))
+        state = parse_state_file(text)
     except KeyError:
         raise ValueError(f"{path} is damaged; mend: runbook store verify --repair") from None
+    return text[: len(text) - len(state.observation)], state
+
+
+def _keys(lines: dict[str, None], tokeniser: Tokeniser) -> Keys:
+    lines.pop("", None)
+    return np.fromiter(tokeniser.line_keys(lines), np.uint64, len(lines))
+
+
+def _version(tokeniser: Tokeniser) -> str:
+    return f"{_FORMAT} {tokeniser.version}"
 
 
 def _read(path: Path, entry: Entry, tokeniser: Tokeniser) -> TermList | None:
     try:
-        version, goal, *lines = path.read_text("utf-8").split("\n")
+        text, _, table = path.read_bytes().partition(b"\0")
+        version, goal, *lines = text.decode().split("\n")
+        if version != _version(tokeniser):
+            return None
+        shown = LineTable.from_bytes(table)
     except (OSError, ValueError):
         return None
     states = [line.split("\t") for line in lines[:-1]]
     # A machine that stopped while it was written may have left a part of it.
     whole = len(states) == entry.states and not lines[-1] and all(len(s) == len(STATE_FIELDS) for s in states)
-    return TermList(goal, states) if whole and version == tokeniser.version else None
+    return TermList(goal, states, shown) if whole else None
 
 
 def _write(path: Path, made: TermList, tokeniser: Tokeniser) -> None:
-    lines = [tokeniser.version, made.goal, *("\t".join(state) for state in made.states), ""]
+    text = [_version(tokeniser), made.goal, *("\t".join(state) for state in made.states), ""]
+    content = b"\0".join(("\n".join(text).encode(), made.lines.to_bytes()))
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     try:
         path.parent.mkdir(mode=FOLDER_MODE, exist_ok=True)
-        write_new(os.fspath(temporary), "\n".join(lines).encode())
+        write_new(os.fspath(temporary), content)
         temporary.replace(path)
     except OSError:  # a store that cannot be written is still searched, only prepared anew each time
         with suppress(OSError):

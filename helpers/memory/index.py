@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         def lengths(self, field: int, /) -> bytes: ...
 
 
-FORMAT = 1
+FORMAT = 2
 LEVELS_PER_DOUBLING = 8  # of a length n the index holds round(8 * log2(1 + n)), at most 255
 FIELDS = ("goal", "url", "title", "action", "thought", "observation")
 SCANNED_TERMS = 4  # without an index every term costs a reading of the whole haystack
@@ -91,8 +91,8 @@ class Index:
         self._postings: dict[str, list[int]] = {}
         self._common: dict[str, int] | None = None
         self._check_version()
-        rows = self._ask("SELECT slug, first, convention FROM trajectories ORDER BY number")
-        self._levels: dict[int, bytes] = dict(self._ask("SELECT field, levels FROM lengths"))
+        rows = self.ask("SELECT slug, first, convention FROM trajectories ORDER BY number")
+        self._levels: dict[int, bytes] = dict(self.ask("SELECT field, levels FROM lengths"))
         self._check_layout(rows)
         self.layout = Layout(
             [row[0] for row in rows],
@@ -126,15 +126,15 @@ class Index:
         """How many postings the term has."""
         count = self._counts().get(term)
         if count is None:
-            count = self._ask(_COUNT, (_quoted(term),))[0][0]
+            count = self.ask(_COUNT, (_quoted(term),))[0][0]
         if not isinstance(count, int):
-            raise self._damaged("a count is none")
+            raise self.damaged("a count is none")
         return count
 
     def _counts(self) -> dict[str, int]:
         """The counts of common terms, which take longest to count."""
         if self._common is None:
-            self._common = dict(self._ask("SELECT term, rows FROM common"))
+            self._common = dict(self.ask("SELECT term, rows FROM common"))
         return self._common
 
     def lengths(self, field: int) -> bytes:
@@ -142,12 +142,13 @@ class Index:
         return self._levels[field]
 
     def _match(self, question: str, values: tuple[object, ...]) -> list[int]:
-        rows: list[int] = [row[0] for row in self._ask(question, values)]
+        rows: list[int] = [row[0] for row in self.ask(question, values)]
         if rows and not 0 <= min(rows) <= max(rows) < self._states * 8:
-            raise self._damaged("it tells of states that it does not have")
+            raise self.damaged("it tells of states that it does not have")
         return rows
 
-    def _ask(self, question: str, values: tuple[object, ...] = ()) -> list[Any]:
+    def ask(self, question: str, values: tuple[object, ...] = ()) -> list[Any]:
+        """Rows of the tables; NoIndexError where there are none to have."""
         import sqlite3
 
         try:
@@ -155,32 +156,33 @@ class Index:
         except (sqlite3.Error, OverflowError, ValueError) as error:
             if "no such module" in str(error):
                 raise NoIndexError("this Python's SQLite lacks FTS5") from None
-            raise self._damaged(str(error)) from None
+            raise self.damaged(str(error)) from None
 
     def _check_version(self) -> None:
-        rows = self._ask("SELECT version, tokens, states FROM format")
+        rows = self.ask("SELECT version, tokens, states FROM format")
         if len(rows) != 1 or not isinstance(rows[0][2], int):
-            raise self._damaged("it tells no version")
+            raise self.damaged("it tells no version")
         version, rule, self._states = rows[0]
         if (version, rule) != (FORMAT, tokens.VERSION):
             wanted = f"{FORMAT}/{tokens.VERSION}"
             raise NoIndexError(f"{self._path} is of version {version}/{rule}, wanted is {wanted}")
-        self._ask("SELECT rowid FROM terms WHERE terms MATCH 'a' LIMIT 1")
+        self.ask("SELECT rowid FROM terms WHERE terms MATCH 'a' LIMIT 1")
 
     def _check_layout(self, rows: list[Any]) -> None:
         """Raise NoIndexError where numbers that others compute with do not fit together."""
         levels = [self._levels.get(field) for field in range(len(FIELDS))]
         if not all(isinstance(one, bytes) and len(one) == self._states for one in levels):
-            raise self._damaged("it does not tell the lengths of all states")
+            raise self.damaged("it does not tell the lengths of all states")
         slugs, firsts = [row[0] for row in rows], [row[1] for row in rows]
         if not all(isinstance(slug, str) and slug and is_slug(slug) for slug in slugs):
-            raise self._damaged("it names no trajectories")
+            raise self.damaged("it names no trajectories")
         if not all(isinstance(first, int) for first in firsts) or firsts[:1] != [0]:
-            raise self._damaged("its states are not numbered")
+            raise self.damaged("its states are not numbered")
         if any(one >= other for one, other in zip(firsts, [*firsts[1:], self._states])):
-            raise self._damaged("its states are not numbered in order")
+            raise self.damaged("its states are not numbered in order")
 
-    def _damaged(self, why: str) -> NoIndexError:
+    def damaged(self, why: str) -> NoIndexError:
+        """What to raise where the tables tell nonsense."""
         return NoIndexError(f"{self._path} is damaged ({why})")
 
 

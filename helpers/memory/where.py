@@ -1,10 +1,14 @@
-"""Every state that shows one exact text, found through the index and checked in the state files."""
+"""Every state that shows one exact text: a line by the index's table of lines, else words by its terms.
+
+The first of these that finds anything counts: whole lines, whole words within lines, parts of words.
+"""
 
 from __future__ import annotations
 
 from .arguments import NUMBER, Arguments, Verb
 from .failure import FOUND, NOTHING_FOUND, HelperError, NoIndexError
-from .haystack import Workspace, compact, plain
+from .haystack import ID_LETTERS, Workspace, compact, plain
+from .line_index import states_showing
 from .page import Page
 from .scanning import Pattern, states
 
@@ -14,6 +18,9 @@ if TYPE_CHECKING:
 
 MOST_TERMS = 24  # of the text that are looked up
 MOST_LOOKS = 5_000  # states that are looked through by name; with more, rg may as well take all
+AS_LINE = "(found as a whole line; within longer lines too: memory grep -F TEXT)"
+AS_WORDS = "(found as whole words; inside longer words too: memory grep -F TEXT)"
+_SPECIAL = frozenset("\\.+*?()|[]{}^$#&-~")  # of a regular expression
 _HEADS = ("url: ", "action: ", "thought: ")  # of a state file; the index has what follows them
 
 
@@ -23,7 +30,7 @@ def where(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     if "\n" in text:
         raise HelperError("where takes one line; give its most telling line")
     first = arguments.number("from", 0)
-    found, whole = _found(text, workspace)
+    found, how = _found(text, workspace)
     if not found:
         page.foot("no state shows exactly this; memory grep takes a pattern and ignores case")
         return NOTHING_FOUND
@@ -32,26 +39,40 @@ def where(arguments: Arguments, workspace: Workspace, page: Page) -> int:
         if place >= first and not page.line(f"{slug}: {compact(indices)}"):
             page.foot(f"… {len(found) - place} more trajectories: --from {place}")
             return FOUND
-    if whole:
-        page.foot("(found as whole words; inside longer words too: memory grep -F TEXT)")
+    if how:
+        page.foot(how)
     return FOUND
 
 
-def _found(text: str, workspace: Workspace) -> tuple[dict[str, list[int]], bool]:
-    """State numbers by slug, and whether only places were looked at where the text begins and ends a word."""
+def _found(text: str, workspace: Workspace) -> tuple[dict[str, list[int]], str]:
+    """State numbers by slug, and where else the text could stand: "" where all places were looked at."""
     pattern = Pattern(text, fixed=True, any_case=False)
-    inner, edges = _terms(text)
-    index = _index(workspace) if inner or edges else None
+    index = _index(workspace)
     if index is None:
-        return states(workspace, pattern), False
+        found = states(workspace, Pattern(_whole_line(text), fixed=False, any_case=False))
+    else:
+        found = states_showing(text, index, workspace)
+    if found:
+        return found, AS_LINE
+    if index is None:
+        return states(workspace, pattern), ""
+    inner, edges = _terms(text)
+    if not inner and not edges:
+        return states(workspace, pattern), ""
     candidates = index.together([*edges, *inner])
     found = _checked(candidates, pattern, index, workspace) if candidates else {}
     if found:
-        return found, bool(edges)
+        return found, AS_WORDS if edges else ""
     # Its first and last word may be parts of longer ones; those between cannot be.
     if edges and (not inner or index.together(inner)):
-        return states(workspace, pattern), False
-    return {}, False
+        return states(workspace, pattern), ""
+    return {}, ""
+
+
+def _whole_line(text: str) -> str:
+    """A regular expression, for rg as for Python, of lines that are this text, ids aside."""
+    escaped = "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in text)
+    return rf"^\s*(?:\[[A-Za-z]{{0,{ID_LETTERS}}}[0-9]+\]\s*)?{escaped}\s*$"
 
 
 def _terms(text: str) -> tuple[list[str], list[str]]:
@@ -100,8 +121,8 @@ def _checked(
 VERBS = {
     "where": Verb(
         "where TEXT [--from N]",
-        "List every state that shows exactly this text (a line or whole words of it, ids aside), as ranges\n"
-        "per trajectory. Parts of words count where nothing has it as whole words.",
+        "List every state that shows exactly this line, ids aside, as ranges per trajectory. Where none\n"
+        "does: every state with this text as whole words within a line, or else as parts of words.",
         where,
         words=(1, 1),
         options={"from": NUMBER},

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from helpers.memory import tokens
+from helpers.memory.line_keys import line_keys
 from manifests.errors import StoreError
 from manifests.index import Tokeniser, build_index
 from manifests.store import Store
@@ -13,7 +14,7 @@ from manifests.views import View, Views
 from runbook.cli.home import home
 
 # Ranking and its tokens exist once, in what goes into the sandbox; the index is made by the same rule.
-TOKENISER = Tokeniser(tokens.VERSION, tokens.terms)
+TOKENISER = Tokeniser(tokens.VERSION, tokens.terms, line_keys)
 PROCESSES = 2  # for the first tokenising of a haystack; later views only read its results
 
 

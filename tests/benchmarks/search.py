@@ -26,6 +26,7 @@ sys.path.insert(0, str(REPOSITORY))
 from evals.dataset import DataRoot, load_data_root  # noqa: E402
 from evals.question import EvalQuestion  # noqa: E402
 from helpers.memory import tokens  # noqa: E402
+from helpers.memory.line_keys import line_keys  # noqa: E402
 from manifests.importing import import_lme_v2  # noqa: E402
 from manifests.index import INDEX_FILE, Tokeniser, build_index  # noqa: E402
 from manifests.store import Store  # noqa: E402
@@ -34,7 +35,7 @@ from manifests.views import View, Views  # noqa: E402
 GENERATOR = REPOSITORY.parent / "shared" / "tools" / "make_haystack.py"
 MEMORY = REPOSITORY / "helpers" / "memory" / "__main__.py"
 SCOUT = REPOSITORY / "helpers" / "scout" / "__main__.py"
-TOKENISER = Tokeniser(tokens.VERSION, tokens.terms)
+TOKENISER = Tokeniser(tokens.VERSION, tokens.terms, line_keys)
 FIRST = 5
 
 

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers.memory import tokens
+from helpers.memory.line_keys import line_keys
 from manifests.index import Tokeniser, build_index
 from manifests.model import Convention, State, Trajectory
 from manifests.store import Store
 from manifests.views import View, Views
 
 HELPERS = Path(__file__).resolve().parents[2] / "helpers"
-TOKENISER = Tokeniser(tokens.VERSION, tokens.terms)
+TOKENISER = Tokeniser(tokens.VERSION, tokens.terms, line_keys)
 
 
 def state(text: str = "", action: str = "", thought: str = "", url: str = "") -> State:

@@ -1,9 +1,12 @@
 """`where` with an index finds the same states as looking through every file does."""
 
 import random
+import sqlite3
+from contextlib import closing
 
 import pytest
 
+from helpers.memory.haystack import plain
 from manifests.model import State
 from tests.helpers.indexed import Indexed, state, trajectory
 
@@ -78,3 +81,72 @@ def test_every_line_is_found_in_every_state_that_shows_it(pages: Indexed) -> Non
 )
 def test_parts_of_lines_and_of_words_are_found(pages: Indexed, text: str) -> None:
     assert counted(pages, text) == shown(pages, text)
+
+
+MENU = "\n".join(f"\t[{n}] link 'Menu {n}', clickable" for n in range(5))
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
+    """Three recordings with one menu; 'Orders' is a line, a part of longer lines, and part of a word."""
+    pages = [
+        f"RootWebArea 'P{n}'\n{MENU}\n\t[{n + 50}] Orders" + "\n\t[3] Orders of May" * (n % 2)
+        for n in range(6)
+    ]
+    recordings = [
+        trajectory(f"run-{n}", [state(text) for text in (*pages[: n + 2], "Reorders", *pages[4:])])
+        for n in range(3)
+    ]
+    return Indexed.make(tmp_path_factory.mktemp("shop"), recordings)
+
+
+def listed(shop: Indexed, text: str) -> dict[str, str]:
+    rows = [line for line in shop.memory("where", text).out.splitlines() if line[:1] not in "#("]
+    return {slug.rpartition("-")[0]: ranges for slug, _, ranges in (row.partition(": ") for row in rows)}
+
+
+def test_a_line_is_told_from_longer_ones(shop: Indexed) -> None:
+    assert listed(shop, "Orders") == {"run-0": "0-1,3-4", "run-1": "0-2,4-5", "run-2": "0-3,5-6"}
+    assert listed(shop, "\t[77] Orders of May") == {"run-0": "1,4", "run-1": "1,5", "run-2": "1,3,6"}
+    assert listed(shop, "Reorders") == {"run-0": "2", "run-1": "3", "run-2": "4"}
+    assert "within longer lines too" in shop.memory("where", "Orders").out
+
+
+def test_every_line_of_every_state_is_found_with_and_without_the_index(shop: Indexed) -> None:
+    shown: dict[str, set[str]] = {}
+    for path in (shop.root / "haystack").glob("trajectories/*/0*.txt"):
+        for line in map(plain, path.read_text().splitlines()):
+            shown.setdefault(line, set()).add(f"{path.parent.name} {int(path.stem)}")
+    index = (shop.root / "haystack" / "index.sqlite").resolve()
+    for line in sorted(shown.keys() - {""}):
+        assert counted(shop, line) == len(shown[line]), line
+    found = {line: listed(shop, line) for line in ("Orders", "link 'Menu 3', clickable", "url: ", "reorder")}
+    index.rename(index.with_name("aside"))
+    assert {line: listed(shop, line) for line in found} == found
+    index.with_name("aside").rename(index)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE lines SET entries = x'00'",
+        "UPDATE lines SET entries = 'text'",
+        "UPDATE format SET bucket_bits = 99",
+        "UPDATE format SET bucket_bits = bucket_bits + 1",
+        "UPDATE ranges SET first = 'x'",
+        "UPDATE ranges SET listed = '0-999999999'",
+        "UPDATE ranges SET listed = ''",
+        "DELETE FROM ranges",
+        "DELETE FROM lines",
+    ],
+)
+def test_a_damaged_table_of_lines_hides_nothing(shop: Indexed, damage: str) -> None:
+    path = (shop.root / "haystack" / "index.sqlite").resolve()
+    whole = path.read_bytes()
+    path.unlink()
+    path.write_bytes(whole)
+    with closing(sqlite3.connect(path)) as base, base:
+        base.execute(damage)
+    done = shop.memory("where", "link 'Menu 3', clickable")
+    assert (done.code, done.err, done.out.split("\n")[0]) == (0, "", "# 15 states in 3 trajectories")
+    path.write_bytes(whole)

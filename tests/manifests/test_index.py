@@ -11,13 +11,14 @@ import pytest
 
 from helpers.memory import index as reading
 from helpers.memory import tokens
+from helpers.memory.line_keys import line_keys
 from manifests.index import FIELDS, FORMAT, INDEX_FILE, Tokeniser, build_index, is_current
 from manifests.model import State, Trajectory
 from manifests.store import Store, StoreError
 from manifests.views import View, Views
 
 Places = Callable[[str], list[tuple[str, int, str]]]
-TOKENISER = Tokeniser(tokens.VERSION, tokens.terms)
+TOKENISER = Tokeniser(tokens.VERSION, tokens.terms, line_keys)
 
 
 def page(title: str, body: str, ids: int) -> str:
@@ -129,7 +130,7 @@ def test_an_index_of_another_format_or_rule_is_built_anew(view: View) -> None:
     with closing(sqlite3.connect(path)) as base, base:
         base.execute("UPDATE format SET version = version + 1")
     assert not is_current(view, TOKENISER)
-    other = Tokeniser("other", tokens.terms)
+    other = Tokeniser("other", tokens.terms, line_keys)
     build_index(view, other)
     assert is_current(view, other)
     assert not is_current(view, TOKENISER)

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manifests.new_lines import new_lines
+from manifests.new_lines import distinct_lines, new_lines
 
 WORDS = st.sampled_from(
     ["link 'Orders'", "button 'Export'", "[user] Hi", "StaticText '3'", "x  ", "", "[12]", "a[1] b"]
@@ -40,7 +40,7 @@ def states_of(found: list[str]) -> list[list[str]]:
 
 @given(OBSERVATIONS)
 def test_they_are_what_a_plain_comparison_finds(observations: list[str]) -> None:
-    states = states_of(new_lines(observations))
+    states = states_of(new_lines(map(distinct_lines, observations)))
     assert [set(lines) for lines in states] == told_simply(observations)
     assert all(len(lines) == len(set(lines)) for lines in states)
 
@@ -56,4 +56,8 @@ def test_a_menu_that_comes_back_with_other_ids_counts_once_and_order_stays() -> 
         page("B", 1, "\t[900] cell 'y'"),
         page("C", 7, "\t[7] cell 'x'"),
     ]
-    assert states_of(new_lines(pages)) == [["A", *menu, "cell 'x'"], ["B", "cell 'y'"], ["C"]]
+    assert states_of(new_lines(map(distinct_lines, pages))) == [
+        ["A", *menu, "cell 'x'"],
+        ["B", "cell 'y'"],
+        ["C"],
+    ]
