@@ -1,0 +1,126 @@
+"""BM25 over slices of states, from the haystack's full-text index.
+
+The index says which fields of a state have a term, not how often; that number of fields stands for the term's
+frequency, and a goal counts for every state of its trajectory. Robertson and Zaragoza, The Probabilistic
+Relevance Framework: BM25 and Beyond, 2009, with k1 = 1.2 and b = 0.75.
+"""
+
+import sqlite3
+from collections.abc import Collection
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+K1 = 1.2
+B = 0.75
+_FIELDS_PER_STATE = 8
+_GOAL = 0
+_LEVELS_PER_DOUBLING = 8.0
+
+Floats = NDArray[np.float64]
+
+
+class IndexMissingError(OSError):
+    """The haystack has no full-text index; the message says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A slice: its trajectory's slug, its middle state, its score, and its share of the best possible."""
+
+    slug: str
+    middle: int
+    score: float
+    share: float
+
+
+def best_slices(index: Path, terms: Collection[str], *, radius: int, most: int) -> list[Scored]:
+    """The best slices, best first; of equal ones the earlier first.
+
+    Raises IndexMissingError where there is no index.
+    """
+    if not index.is_file():
+        raise IndexMissingError(f"{index.parent} has no full-text index, so BM25 cannot search it")
+    with closing(sqlite3.connect(f"{index.as_uri()}?mode=ro&immutable=1", uri=True)) as base:
+        layout = _Layout.read(base, radius)
+        scores = np.zeros(layout.states)
+        possible = 0.0
+        for term in sorted(terms):
+            frequency = layout.in_slices(_fields_with(base, term, layout))
+            having = int(np.count_nonzero(frequency))
+            if not having:
+                continue
+            rarity = float(np.log(1 + (layout.states - having + 0.5) / (having + 0.5)))
+            scores += rarity * frequency * (K1 + 1) / (frequency + layout.damping)
+            possible += rarity * (K1 + 1)
+    order = np.lexsort((np.arange(layout.states), -scores))[:most]
+    return [
+        Scored(*layout.place(int(state)), float(scores[state]), float(scores[state] / possible))
+        for state in order
+        if scores[state] > 0
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How states are numbered through the haystack, and the slice around each."""
+
+    slugs: list[str]
+    firsts: NDArray[np.int64]
+    """The number of each trajectory's first state; one more at the end."""
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    """The first state of each slice, and the one after its last."""
+    damping: Floats
+    """k1 times the length norm of each slice."""
+
+    @classmethod
+    def read(cls, base: sqlite3.Connection, radius: int) -> "_Layout":
+        rows = base.execute("SELECT slug, first FROM trajectories ORDER BY number").fetchall()
+        (states,) = base.execute("SELECT states FROM format").fetchone()
+        firsts = np.array([first for _, first in rows] + [states], dtype=np.int64)
+        owner = np.repeat(np.arange(len(rows)), np.diff(firsts))
+        every = np.arange(states)
+        low = np.maximum(firsts[owner], every - radius)
+        high = np.minimum(firsts[owner + 1], every + radius + 1)
+        lengths = np.zeros(states)
+        for field, levels in base.execute("SELECT field, levels FROM lengths"):
+            if field != _GOAL:
+                lengths += np.exp2(np.frombuffer(levels, dtype=np.uint8) / _LEVELS_PER_DOUBLING) - 1
+        of_slices = _windows(lengths, low, high)
+        norm = 1 - B + B * of_slices / max(float(of_slices.mean()), 1.0)
+        return cls([slug for slug, _ in rows], firsts, low, high, K1 * norm)
+
+    @property
+    def states(self) -> int:
+        return int(self.firsts[-1])
+
+    def in_slices(self, values: Floats) -> Floats:
+        return _windows(values, self.low, self.high)
+
+    def place(self, state: int) -> tuple[str, int]:
+        trajectory = int(np.searchsorted(self.firsts, state, side="right")) - 1
+        return self.slugs[trajectory], state - int(self.firsts[trajectory])
+
+
+def _windows(values: Floats, low: NDArray[np.int64], high: NDArray[np.int64]) -> Floats:
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    found: Floats = sums[high] - sums[low]
+    return found
+
+
+def _fields_with(base: sqlite3.Connection, term: str, layout: _Layout) -> Floats:
+    """How many fields of each state have the term."""
+    quoted = '"' + term.replace('"', '""') + '"'
+    rows = base.execute("SELECT rowid FROM terms WHERE terms MATCH ?", (quoted,)).fetchall()
+    places = np.array([row for (row,) in rows], dtype=np.int64)
+    of_goal = places % _FIELDS_PER_STATE == _GOAL
+    states = places // _FIELDS_PER_STATE
+    counts: Floats = np.bincount(states[~of_goal], minlength=layout.states).astype(np.float64)
+    for first in states[of_goal]:
+        trajectory = int(np.searchsorted(layout.firsts, first, side="right")) - 1
+        counts[layout.firsts[trajectory] : layout.firsts[trajectory + 1]] += 1
+    return counts

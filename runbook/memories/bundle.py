@@ -1,0 +1,53 @@
+"""The controller's part: a model turns a question into queries for the pools."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from instructions.retrieval import QUERIES_SHAPE, query_messages
+from runbook.memories.answering import QueryLog
+from runbook.memories.json_replies import JsonAsker
+
+_QUERY_CHARACTERS = 2_000
+
+
+def _cleaned(value: object) -> object:
+    return " ".join(value.split())[:_QUERY_CHARACTERS] if isinstance(value, str) else value
+
+
+Query = Annotated[str, BeforeValidator(_cleaned), Field(min_length=1)]
+
+
+class Bundle(BaseModel):
+    """The queries of one question."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    raw_queries: list[Query] = Field(min_length=1)
+    event_query: Query
+    note_query: Query
+
+
+def bundle_for(
+    asker: JsonAsker, question: str, summary: str, *, most: int, seed: int | None, log: QueryLog
+) -> Bundle:
+    """The controller's queries; the question itself for all pools where no reply of it can be used.
+
+    Raises EndpointError.
+    """
+    reply = asker.ask(Bundle, QUERIES_SHAPE, query_messages(question, summary, most=most), seed=seed)
+    for given in reply.calls:
+        log.add(given)
+    found = reply.value
+    if found is None:
+        plain = " ".join(question.split())[:_QUERY_CHARACTERS]
+        found = Bundle(raw_queries=[plain], event_query=plain, note_query=plain)
+    bundle = found.model_copy(update={"raw_queries": list(dict.fromkeys(found.raw_queries))[:most]})
+    log.extra |= {
+        "bundle": bundle.model_dump(),
+        "bundle_repaired": reply.repaired,
+        "bundle_fallback": reply.value is None,
+    }
+    if reply.complaint:
+        log.extra["bundle_complaint"] = reply.complaint
+    return bundle

@@ -1,0 +1,45 @@
+"""What memories are made from. The composition root fills it; a memory takes what it needs."""
+
+import threading
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from runbook.embedding.embedder import Embedder
+from runbook.endpoint.chat import Endpoint
+from runbook.evidence import Span
+from runbook.memories.settings import RetrievalSettings
+from runbook.memory import Memory, QueryTask
+
+
+class MemorySettingsError(ValueError):
+    """The settings name no memory, or lack what the memory needs; the message says which and the mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryParts:
+    """Parts that open something are functions, so that a memory that does not need them costs nothing."""
+
+    settings: RetrievalSettings
+    seed: int
+    budget: int
+    """Distinct states that the evidence may hold."""
+    cache: Path
+    """Insert-side work is kept below this folder, by content."""
+    cancel: threading.Event
+    order: Callable[[QueryTask], tuple[str, ...]]
+    """The ids of a question's haystack, in the data set's order."""
+    gold: Callable[[QueryTask], tuple[Span, ...] | None]
+    """The gold spans of a question, one for each piece; None where nobody knows them."""
+    terms: Callable[[str], Collection[str]]
+    """How text becomes the index's terms."""
+    embedder: Callable[[], Embedder]
+    """Raises MemorySettingsError where no embedding endpoint is configured."""
+    controller: Callable[[], Endpoint]
+    writer: Callable[[], Endpoint]
+    other: Callable[[str], Memory]
+    """Another memory by name, of the same run."""
+
+
+MemoryFactory = Callable[[MemoryParts], Memory]
+"""What an entry point of the group `runbook.memories` names."""

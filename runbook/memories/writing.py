@@ -1,0 +1,171 @@
+"""Events and notes of trajectories, written by a model: once each, kept by content, resumable.
+
+A trajectory's are one file, named by its slug, in a folder named by whoever wrote them: model, sampling and
+prompts. Single replies are kept as well, so that an interrupted trajectory goes on where it stopped.
+"""
+
+import hashlib
+import threading
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from instructions import prompt_digests
+from instructions.retrieval import EVENTS_SHAPE, NOTES_SHAPE, event_messages, note_messages
+from manifests.store import Entry
+from runbook.embedding.recorded import RecordedCalls
+from runbook.endpoint.chat import Endpoint
+from runbook.files import write_json
+from runbook.memories.json_replies import JsonAsker, JsonReply
+from runbook.memories.recordings import plain_event, recording_text, steps_of
+
+STEPS_PER_CALL = 10
+CONCURRENCY = 4  # trajectories at a time
+_PROMPTS = ("write_events.md.j2", "write_notes.md.j2", "repair_json.md.j2")
+
+
+class _Event(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    step: int
+    text: str = Field(min_length=1)
+
+
+class _Events(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    events: list[_Event]
+
+
+class _Notes(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    procedure: str = Field(min_length=1)
+    hint: str = Field(min_length=1)
+
+
+class Written(BaseModel):
+    """What was written about one trajectory, and what it took."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    events: tuple[str, ...]
+    """One for each pair of neighbouring states, in order."""
+    procedure: str
+    hint: str
+    calls: int = 0
+    tokens: int | None = 0
+    repaired: int = 0
+    fallbacks: int = 0
+    """Events or notes that the model did not give, so that plain text stands in their place."""
+
+
+class _Tally:
+    """Sums over the replies about one trajectory."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.tokens: int | None = 0
+        self.repaired = 0
+        self.fallbacks = 0
+
+    def add(self, reply: JsonReply[Any]) -> None:
+        self.repaired += reply.repaired
+        for given in reply.calls:
+            self.calls += given.answer.calls
+            total = given.answer.usage.total_tokens
+            self.tokens = None if self.tokens is None or total is None else self.tokens + total
+
+
+class NoteWriter:
+    """Writes about trajectories. Safe to use from several threads at once."""
+
+    def __init__(self, endpoint: Endpoint, folder: Path, cancel: threading.Event) -> None:
+        """`folder` holds what all writers wrote, each in a folder of its own."""
+        config = endpoint.config
+        digests = prompt_digests()
+        writer = {
+            "model": config.model,
+            "base_url": config.base_url,
+            "body": config.body(None),
+            "prompts": [digests[name] for name in _PROMPTS],
+            "steps": STEPS_PER_CALL,
+        }
+        self._name = hashlib.sha256(orjson.dumps(writer)).hexdigest()[:16]
+        self._folder = folder / self._name
+        self._asker = JsonAsker(endpoint, RecordedCalls(self._folder / "replies"))
+        self._cancel = cancel
+
+    @property
+    def name(self) -> str:
+        """Tells apart what different writers wrote."""
+        return self._name
+
+    def write(self, entries: Iterable[Entry]) -> list[Written]:
+        """Write about those trajectories that nothing is written about yet; returns what is new.
+
+        Raises EndpointError and OSError; what was finished before stays.
+        """
+        missing = [entry for entry in entries if self._read(entry) is None]
+        pool = ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="writing")
+        try:
+            return list(pool.map(self._write, missing))
+        finally:
+            pool.shutdown(wait=not self._cancel.is_set(), cancel_futures=True)
+
+    def about(self, entry: Entry) -> Written:
+        """What was written about a trajectory. Raises FileNotFoundError where nothing was."""
+        found = self._read(entry)
+        if found is None:
+            raise FileNotFoundError(f"{self._file(entry)}: nothing is written about {entry.id}")
+        return found
+
+    def _file(self, entry: Entry) -> Path:
+        return self._folder / f"{entry.slug}.json"
+
+    def _read(self, entry: Entry) -> Written | None:
+        try:
+            return Written.model_validate_json(self._file(entry).read_bytes())
+        except (FileNotFoundError, ValidationError):
+            return None
+
+    def _write(self, entry: Entry) -> Written:
+        tally = _Tally()
+        events = self._events(entry, tally)
+        procedure, hint = self._notes(entry, events, tally)
+        written = Written(
+            events=tuple(events),
+            procedure=procedure,
+            hint=hint,
+            calls=tally.calls,
+            tokens=tally.tokens,
+            repaired=tally.repaired,
+            fallbacks=tally.fallbacks,
+        )
+        self._folder.mkdir(parents=True, exist_ok=True)
+        write_json(self._file(entry), written)
+        return written
+
+    def _events(self, entry: Entry, tally: _Tally) -> list[str]:
+        steps = steps_of(entry)
+        texts: dict[int, str] = {}
+        for start in range(0, len(steps), STEPS_PER_CALL):
+            part = steps[start : start + STEPS_PER_CALL]
+            reply = self._asker.ask(_Events, EVENTS_SHAPE, event_messages(entry.goal, part))
+            tally.add(reply)
+            if reply.value is not None:
+                texts |= {one.step: one.text for one in reply.value.events}
+        tally.fallbacks += sum(step.number not in texts for step in steps)
+        return [texts.get(step.number) or plain_event(step) for step in steps]
+
+    def _notes(self, entry: Entry, events: list[str], tally: _Tally) -> tuple[str, str]:
+        reply = self._asker.ask(_Notes, NOTES_SHAPE, note_messages(recording_text(entry, events)))
+        tally.add(reply)
+        if reply.value is not None:
+            return reply.value.procedure, reply.value.hint
+        tally.fallbacks += 1
+        return f"Goal: {entry.goal}", f"Outcome: {entry.outcome or 'unknown'}"
