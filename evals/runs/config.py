@@ -7,6 +7,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from runbook.endpoint.config import EndpointConfig
 from runbook.gateway.settings import GatewaySettings
+from runbook.memories.settings import RetrievalSettings
+
+AIDS = ("workflow", "manifests", "summaries", "helper", "candidates")
+"""Switches for what an agent is given beside the haystack."""
 
 
 class RepeatCounts(BaseModel):
@@ -31,6 +35,10 @@ class RunConfig(BaseModel):
     data: Path
     tier: str = "small"
     store: Path
+    memory: str = "agent"
+    """Who answers: `agent`, its bare form `vanilla`, or one of `runbook.memories`."""
+    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
+    """Models and sizes of the memories that search without an agent."""
     agent: str = "scout"
     agent_command: str | None = None
     agent_version: str = ""
@@ -85,6 +93,14 @@ class RunConfig(BaseModel):
     candidates: bool = True
     seed: int = 0
     """Shuffles the order of questions, draws the random baseline, and is what all other seeds derive from."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare(cls, values: Any) -> Any:
+        """The vanilla agent gets the haystack and the task, and nothing that would tell it how to work."""
+        if isinstance(values, dict) and values.get("memory") == "vanilla":
+            return values | dict.fromkeys(AIDS, False)
+        return values
 
     @model_validator(mode="before")
     @classmethod

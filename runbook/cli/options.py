@@ -15,6 +15,13 @@ BaseImage = Annotated[
 AgentName = Annotated[
     str, typer.Option(help="Name of an agent (`runbook agents list`), or a TOML file that describes one.")
 ]
+MemoryName = Annotated[
+    str,
+    typer.Option(
+        help="agent, vanilla (a bare agent), none, random, first, oracle, oracle-slices-notes, rag-slice, "
+        "rag-slice-notes, rag-slice-bm25, agentrunbook-r, cascade, or a package's."
+    ),
+]
 AgentVersion = Annotated[
     str, typer.Option(help="Version of the agent's tool chain (default: its adapter's).")
 ]

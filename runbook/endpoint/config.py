@@ -97,3 +97,20 @@ class EndpointConfig(Address):
             name: value for name, value in fields.items() if value is not None and name not in sampling.drop
         }
         return sent | sampling.extra
+
+
+class EmbeddingConfig(Address):
+    """A model that embeds texts."""
+
+    dimensions: int | None = Field(default=None, gt=0)
+    """Asked of models that can shorten their vectors; None is the model's own number."""
+    max_input_tokens: int = Field(default=8_192, gt=0)
+    """Longer texts are cut before they are sent."""
+    batch: int = Field(default=32, ge=1, le=2048)
+    """Texts a request."""
+    concurrency: int = Field(default=4, ge=1, le=64)
+    """Requests at a time, while a haystack is prepared."""
+    query_instruction: str = (
+        "Given a question about what happened in a recorded environment, find the recordings that answer it"
+    )
+    """Put before questions, not before what is searched; empty for models that want none."""

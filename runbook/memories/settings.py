@@ -4,8 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from runbook.endpoint.config import EndpointConfig, Sampling
-from runbook.endpoint.embeddings import EmbeddingConfig
+from runbook.endpoint.config import EmbeddingConfig, EndpointConfig, Sampling
 
 Pool = Literal["raw", "events", "notes"]
 POOLS: tuple[Pool, ...] = ("raw", "events", "notes")

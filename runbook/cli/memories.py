@@ -1,0 +1,131 @@
+"""The memory that a run's settings name, with everything it is made from."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from rich.console import Console
+
+from evals.dataset import DataRoot
+from evals.runs.config import RunConfig
+from evals.tokens import EstimatedTokens
+from helpers.memory import tokens
+from runbook.cli.assembly import assemble_memory
+from runbook.cli.endpoints import refuse_unreachable
+from runbook.cli.failures import Mistake
+from runbook.cli.home import home
+from runbook.cli.preparing import arm_settings
+from runbook.cli.terminal import inert
+from runbook.embedding.embedder import Embedder
+from runbook.endpoint.chat import Endpoint
+from runbook.endpoint.config import Address, EndpointConfig
+from runbook.endpoint.embeddings import EmbeddingEndpoint
+from runbook.evidence import Span
+from runbook.memories.parts import MemoryParts, MemorySettingsError
+from runbook.memories.registry import AGENTS, memory_factory
+from runbook.memories.settings import CONTROLLER_SAMPLING
+from runbook.memory import Memory, QueryTask
+
+
+@contextmanager
+def open_memory(
+    config: RunConfig, data: DataRoot, cancel: threading.Event, console: Console
+) -> Iterator[Memory]:
+    """The memory of a run; what it holds is released when the context ends.
+
+    Raises:
+        Mistake: the settings name no memory, or lack what it needs.
+        EndpointError: there is no key for one of its models.
+        UnknownAgentError, SandboxError, HistoryError: where the memory is, or asks, an agent.
+    """
+    with ExitStack() as stack:
+        opener = _Opener(config, data, cancel, console, stack)
+        try:
+            memory = opener.memory(config.memory)
+        except MemorySettingsError as error:
+            raise Mistake(str(error)) from None
+        yield memory
+
+
+@dataclass(frozen=True, slots=True)
+class _Opener:
+    """Opens parts as they are asked for; all are closed with `stack`."""
+
+    config: RunConfig
+    data: DataRoot
+    cancel: threading.Event
+    console: Console
+    stack: ExitStack
+
+    def memory(self, name: str) -> Memory:
+        if name in AGENTS:
+            return self.stack.enter_context(assemble_memory(arm_settings(self.config), self.console.print))
+        return memory_factory(name)(self._parts(name))
+
+    def _parts(self, name: str) -> MemoryParts:
+        return MemoryParts(
+            settings=self.config.retrieval,
+            seed=self.config.seed,
+            budget=self.config.budget,
+            cache=home() / "retrieval",
+            cancel=self.cancel,
+            order=lambda task: self.data.haystacks[_question(task)],
+            gold=self._gold,
+            terms=tokens.terms,
+            embedder=partial(self._embedder, name),
+            controller=partial(self._chat, name, "controller"),
+            writer=partial(self._chat, name, "writer"),
+            other=self.memory,
+        )
+
+    def _gold(self, task: QueryTask) -> tuple[Span, ...] | None:
+        """The first span of each piece; any of them would do."""
+        gold = (self.data.gold or {}).get(_question(task))
+        return None if gold is None else tuple(Span(**piece[0].model_dump()) for piece in gold.pieces)
+
+    def _embedder(self, memory: str) -> Embedder:
+        config = self.config.retrieval.embedding
+        if config is None:
+            raise MemorySettingsError(
+                f"memory {memory} needs an embedding model: set retrieval.embedding.model and "
+                "retrieval.embedding.base_url; rag-slice-bm25 needs none"
+            )
+        _refuse_unreachable("retrieval.embedding", config)
+        endpoint = EmbeddingEndpoint(config, cancel=self.cancel, remark=self._remark("embedding model"))
+        self.stack.enter_context(closing(endpoint))
+        return Embedder(endpoint, home() / "retrieval" / "embedded", EstimatedTokens().text)
+
+    def _chat(self, memory: str, role: str) -> Endpoint:
+        settings = self.config.retrieval
+        config = (settings.writer or settings.controller) if role == "writer" else settings.controller
+        if config is None:
+            raise MemorySettingsError(
+                f"memory {memory} needs a chat model: set retrieval.controller.model and "
+                "retrieval.controller.base_url (retrieval.writer for another one that writes notes)"
+            )
+        _refuse_unreachable(f"retrieval.{role}", config)
+        endpoint = Endpoint(
+            config.sampled(CONTROLLER_SAMPLING), cancel=self.cancel, remark=self._remark(role)
+        )
+        self.stack.enter_context(closing(endpoint))
+        return endpoint
+
+    def _remark(self, role: str) -> Callable[[str], None]:
+        return lambda line: self.console.print(inert(f"waiting for the {role}: {line}"), markup=False)
+
+
+def _question(task: QueryTask) -> str:
+    """The id of the task's question, which only its labels know."""
+    return task.labels["question"]
+
+
+def _refuse_unreachable(role: str, address: Address) -> None:
+    """Raise Mistake where nothing listens at the address."""
+    refuse_unreachable(
+        role,
+        EndpointConfig(
+            model=address.model, base_url=address.base_url, connect_seconds=address.connect_seconds
+        ),
+    )
