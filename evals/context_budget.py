@@ -5,6 +5,7 @@ and what comes after it is left out. The first item is never dropped to nothing.
 `prefix`: the longest prefix of whole items; a first item over the budget leaves nothing.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -27,17 +28,34 @@ def fit_context(
 
     Raises OSError where the counter cannot read an image.
     """
-    sizes = [_size(item, counter) for item in context.items]
+    fitted, used, original, shortened = (_prefix if policy == "prefix" else _cut)(
+        context.items, counter, budget_tokens
+    )
+    return MemoryContext(items=tuple(fitted)), Cut(
+        counter=counter.mode,
+        budget_tokens=budget_tokens,
+        original_tokens=original,
+        final_tokens=used,
+        original_items=len(context.items),
+        final_items=len(fitted),
+        shortened_item=shortened,
+    )
+
+
+Fitted = tuple[list[ContextItem], int, int, int | None]
+"""The items that stay, their tokens, those of all items, and the position of one that was shortened."""
+
+
+def _cut(items: Sequence[ContextItem], counter: TokenCounter, budget_tokens: int) -> Fitted:
+    sizes = [_size(item, counter) for item in items]
     kept: list[ContextItem] = []
     used = 0
     shortened: int | None = None
-    for position, (item, size) in enumerate(zip(context.items, sizes, strict=True)):
+    for position, (item, size) in enumerate(zip(items, sizes, strict=True)):
         if used + size <= budget_tokens:
             kept.append(item)
             used += size
             continue
-        if policy == "prefix":
-            break
         room = budget_tokens - used
         short = None
         if isinstance(item, TextItem) and (not kept or room >= MIN_SHORTENED_TOKENS):
@@ -48,15 +66,23 @@ def fit_context(
             shortened = position
         if kept:
             break
-    return MemoryContext(items=tuple(kept)), Cut(
-        counter=counter.mode,
-        budget_tokens=budget_tokens,
-        original_tokens=sum(sizes),
-        final_tokens=used,
-        original_items=len(context.items),
-        final_items=len(kept),
-        shortened_item=shortened,
-    )
+    return kept, used, sum(sizes), shortened
+
+
+def _prefix(items: Sequence[ContextItem], counter: TokenCounter, budget_tokens: int) -> Fitted:
+    """By bisection on the count of the items as one message, as the public harness does it."""
+    parts = [Path(item.path) if isinstance(item, ImageItem) else item.text for item in items]
+    original = counter.whole(parts)
+    if original <= budget_tokens:
+        return list(items), original, original, None
+    fitting, too_many = 0, len(parts)
+    while too_many - fitting > 1:
+        middle = (fitting + too_many) // 2
+        if counter.whole(parts[:middle]) <= budget_tokens:
+            fitting = middle
+        else:
+            too_many = middle
+    return list(items[:fitting]), counter.whole(parts[:fitting]), original, None
 
 
 def _size(item: ContextItem, counter: TokenCounter) -> int:

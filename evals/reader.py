@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,7 +16,7 @@ import instructions
 from evals.context_budget import CutPolicy, fit_context
 from evals.model_errors import ReaderError
 from evals.question import EvalQuestion
-from evals.reader_message import ImageError, message_parts, parts_sha256, sent_content
+from evals.reader_message import ImageError, UserMessage, message_parts, parts_sha256, sent_content
 from evals.reading import Cut, Fallback, Reading
 from evals.sampling import READER_SAMPLING
 from evals.scoring.answer import is_unknown, parse_answer
@@ -42,12 +42,27 @@ class ReaderPolicy(BaseModel):
     """Whether a request refused with status 400 counts as an empty response."""
 
 
+class Prompts(Protocol):
+    """What a reader is told, and how context and question are put before it."""
+
+    def system(self, domain: str, /) -> str: ...
+
+    def user(self, question: EvalQuestion, context: MemoryContext, /) -> UserMessage:
+        """Raises ImageError."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ReaderPrompts:
-    """The texts around context and question; `system` gets the question's domain."""
+    """Our own way: texts around context and question; `system` gets the question's domain."""
 
     system: Callable[[str], str]
     frame: instructions.ReaderFrame
+
+    def user(self, question: EvalQuestion, context: MemoryContext) -> UserMessage:
+        """Context, question and its image, neighbouring texts joined."""
+        parts = message_parts(self.frame, question, context)
+        return UserMessage(sent_content(parts), parts_sha256(parts))
 
 
 class Reader:
@@ -71,7 +86,7 @@ class Reader:
         *,
         policy: ReaderPolicy | None = None,
         counter: TokenCounter | None = None,
-        prompts: ReaderPrompts | None = None,
+        prompts: Prompts | None = None,
         cancel: threading.Event | None = None,
         remark: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -80,7 +95,9 @@ class Reader:
         )
         self._policy = policy or ReaderPolicy()
         self._counter = counter or EstimatedTokens()
-        self._prompts = prompts or ReaderPrompts(instructions.reader_system, instructions.reader_frame())
+        self._prompts: Prompts = prompts or ReaderPrompts(
+            instructions.reader_system, instructions.reader_frame()
+        )
 
     def close(self) -> None:
         """Close the connections."""
@@ -91,11 +108,11 @@ class Reader:
         fitted, cut = self._fitted(context)
         system = self._prompts.system(question.domain)
         try:
-            parts = message_parts(self._prompts.frame, question, fitted)
+            user = self._prompts.user(question, fitted)
         except ImageError as error:
             raise ReaderError(str(error)) from error
         response, fallback, completion = self._answer(
-            [{"role": "system", "content": system}, {"role": "user", "content": sent_content(parts)}], seed
+            [{"role": "system", "content": system}, {"role": "user", "content": user.content}], seed
         )
         answer = parse_answer(response)
         return Reading(
@@ -111,7 +128,7 @@ class Reader:
             waited_seconds=completion.waited_seconds,
             cut=cut,
             system_prompt_sha256=hashlib.sha256(system.encode()).hexdigest(),
-            user_prompt_sha256=parts_sha256(parts),
+            user_prompt_sha256=user.sha256,
             seed=seed,
             fallback=fallback,
         )

@@ -38,6 +38,14 @@ class Picture:
 Part = str | Picture
 
 
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """The content of a chat message, and its digest with each image replaced by its own SHA-256."""
+
+    content: list[JsonValue]
+    sha256: str
+
+
 def message_parts(frame: ReaderFrame, question: EvalQuestion, context: MemoryContext) -> list[Part]:
     """The parts of the user message in order, neighbouring texts joined; raises ImageError."""
     return list(_joined(_parts(frame, question, context)))
@@ -48,11 +56,11 @@ def _parts(frame: ReaderFrame, question: EvalQuestion, context: MemoryContext) -
     if not context.items:
         yield frame.empty_context
     for item in context.items:
-        yield _picture(Path(item.path), item.sha256) if isinstance(item, ImageItem) else item.text
+        yield checked_picture(Path(item.path), item.sha256) if isinstance(item, ImageItem) else item.text
     yield frame.question_heading
     yield question.question
     if question.image is not None:
-        yield _picture(question.image, None)
+        yield checked_picture(question.image, None)
 
 
 def _joined(parts: Iterable[Part]) -> Iterator[Part]:
@@ -70,7 +78,8 @@ def _joined(parts: Iterable[Part]) -> Iterator[Part]:
         yield "\n\n".join(texts)
 
 
-def _picture(path: Path, recorded_sha256: str | None) -> Picture:
+def checked_picture(path: Path, recorded_sha256: str | None) -> Picture:
+    """The image of a file; raises ImageError where it cannot be sent or is not the one that was recorded."""
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -7,6 +7,7 @@ and thoughts: within 6 % of the exact count on each kind, where characters per t
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -40,6 +41,10 @@ class TokenCounter(Protocol):
         """Raises OSError (also as PIL.UnidentifiedImageError) for a file that is no image."""
         ...
 
+    def whole(self, items: Sequence[str | Path]) -> int:
+        """Tokens of texts and images (by path) as one message; raises OSError as `image` does."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class ImageTokens:
@@ -70,13 +75,13 @@ class ImageTokens:
     def of_size(self, width: int, height: int) -> int:
         """Tokens of an image, which is scaled to whole cells within the pixel limits first."""
         cell = self.patch_size * self.merge_size
-        pixels = width * height
-        scale = 1.0
-        if pixels > self.max_pixels:
-            scale = math.sqrt(self.max_pixels / pixels)
-        elif pixels < self.min_pixels:
-            scale = math.sqrt(self.min_pixels / pixels)
-        columns, rows = (max(1, round(side * scale / cell)) for side in (width, height))
+        columns, rows = (max(1, round(side / cell)) for side in (width, height))
+        if columns * rows * cell * cell > self.max_pixels:
+            scale = math.sqrt(width * height / self.max_pixels) * cell
+            columns, rows = (max(1, math.floor(side / scale)) for side in (width, height))
+        elif columns * rows * cell * cell < self.min_pixels:
+            scale = math.sqrt(self.min_pixels / (width * height)) / cell
+            columns, rows = (math.ceil(side * scale) for side in (width, height))
         return columns * rows
 
 
@@ -111,11 +116,19 @@ class EstimatedTokens:
         )
 
     def image(self, path: Path) -> int:
-        try:
-            with Image.open(path) as image:
-                return self.images.of_size(*image.size)
-        except Image.DecompressionBombError as error:
-            raise OSError(f"{path}: {error}") from error
+        return image_tokens(path, self.images)
+
+    def whole(self, items: Sequence[str | Path]) -> int:
+        return sum(self.text(one) if isinstance(one, str) else self.image(one) for one in items)
+
+
+def image_tokens(path: Path, images: ImageTokens) -> int:
+    """Tokens of an image file, whose pixels are not decoded. Raises OSError for a file that is no image."""
+    try:
+        with Image.open(path) as image:
+            return images.of_size(*image.size)
+    except Image.DecompressionBombError as error:
+        raise OSError(f"{path}: {error}") from error
 
 
 def _count(pattern: re.Pattern[str], text: str) -> int:

@@ -8,7 +8,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from evals.runs.config import RunConfig
+from evals.sampling import JUDGE_SAMPLING, READER_SAMPLING
 from runbook.complaints import of_system, of_validation
+from runbook.endpoint.config import Sampling
 
 PATHS = (
     *("data", "store", "upstream", "tokenizer", "preprocessor"),
@@ -39,6 +41,8 @@ def read_config(
         _put(settings, key.split("."), value)
     for change in changes:
         _put(settings, *_parsed(change))
+    for role, usual in (("reader", READER_SAMPLING), ("judge", JUDGE_SAMPLING)):
+        _fill_in(settings.get(role), usual)
     try:
         return RunConfig.model_validate(settings)
     except ValidationError as error:
@@ -61,6 +65,12 @@ def _from_file(file: Path) -> dict[str, Any]:
         if isinstance(table, dict) and isinstance(table.get(last), str):
             table[last] = str((file.parent / table[last]).resolve())
     return settings
+
+
+def _fill_in(endpoint: Any, usual: Sampling) -> None:
+    """Complete the sampling of a reader's or judge's table, so that one parameter can be changed alone."""
+    if isinstance(endpoint, dict) and isinstance(chosen := endpoint.get("sampling", {}), dict):
+        endpoint["sampling"] = usual.model_dump(exclude_defaults=True) | chosen
 
 
 def _parsed(change: str) -> tuple[list[str], Any]:

@@ -15,6 +15,7 @@ from runbook.cli.exporting import export
 from runbook.cli.failures import Commands
 from runbook.cli.frontier import frontier
 from runbook.cli.importing import importing
+from runbook.cli.judging import judging, rejudge, reread
 from runbook.cli.official import official
 from runbook.cli.sandboxes import sandboxes
 from runbook.cli.storing import storing
@@ -55,6 +56,9 @@ app.add_typer(importing, name="import")
 app.add_typer(storing, name="store")
 evaluation.command()(export)
 evaluation.command()(official)
+evaluation.command()(rejudge)
+evaluation.command()(reread)
 app.add_typer(evaluation, name="eval")
+app.add_typer(judging, name="judge")
 app.add_typer(agents, name="agents")
 app.add_typer(sandboxes, name="sandbox")

@@ -8,7 +8,8 @@ from rich.console import Console
 from evals.runs.config import RunConfig
 from evals.runs.folder import RUN_FILE, RunFolder
 from runbook.cli.failures import Mistake
-from runbook.cli.running import prepare, resume, start
+from runbook.cli.preparing import prepare
+from runbook.cli.running import resume, start
 from runbook.endpoint.config import EndpointConfig
 
 SEED = 0

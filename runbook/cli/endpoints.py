@@ -1,6 +1,7 @@
-"""Endpoints as the command line names them."""
+"""Endpoints as the command line names them, and whether they can be spoken to before anything is spent."""
 
 import socket
+from contextlib import closing
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
@@ -8,7 +9,13 @@ from pydantic import ValidationError
 from evals.sampling import JUDGE_SAMPLING, READER_SAMPLING
 from runbook.cli.failures import Mistake
 from runbook.complaints import of_validation
-from runbook.endpoint.config import EndpointConfig
+from runbook.endpoint.chat import Completion, Endpoint
+from runbook.endpoint.config import EndpointConfig, Sampling
+from runbook.endpoint.errors import EndpointError
+
+TINY_TOKENS = 64
+_PASSING = frozenset({408, 409, 425, 429})
+"""What a provider may answer now and not the next time, which the run itself waits for."""
 
 
 def endpoint(role: str, url: str | None, model: str | None) -> EndpointConfig | None:
@@ -38,3 +45,30 @@ def refuse_unreachable(role: str, config: EndpointConfig) -> None:
             f"--{role}: {config.base_url} is not reachable: {error.strerror or error}; "
             "start it, or mend the address"
         ) from None
+
+
+def tiny_request(config: EndpointConfig, *, seed: int | None = 1) -> Completion:
+    """One tiny real request with a run's parameters, so that a refused one shows. Raises EndpointError."""
+    sampling = config.sampling or Sampling()
+    tiny = config.model_copy(
+        update={
+            "sampling": sampling.model_copy(update={"max_output_tokens": TINY_TOKENS}),
+            "timeout_seconds": 60.0,
+            "retry_seconds": 20.0,
+        }
+    )
+    with closing(Endpoint(tiny)) as endpoint:
+        return endpoint.complete([{"role": "user", "content": "Reply with the word ready."}], seed=seed)
+
+
+def refuse_refusing(role: str, config: EndpointConfig, *, seed: int | None = 1) -> None:
+    """Raise Mistake where the provider refuses the stage's requests; what may pass is left to the run."""
+    try:
+        tiny_request(config, seed=seed)
+    except EndpointError as error:
+        if error.status is None or error.status in _PASSING or error.status >= 500:
+            return
+        mend = f"list a parameter that it does not take: --set '{role}.sampling.drop=[\"top_k\"]'"
+        if error.status in (401, 403, 404):
+            mend = "check the model's name and the key"
+        raise Mistake(f"the {role} refuses a tiny request: {error}; {mend}") from None

@@ -18,6 +18,7 @@ from runbook.cli.options import (
     Idle,
     JudgeModel,
     JudgeUrl,
+    MemoryName,
     Model,
     ModelKey,
     ModelUrl,
@@ -46,6 +47,7 @@ def run(
     out: Annotated[Path | None, typer.Option(help="New folder for the run.", show_default=False)] = None,
     store: StoreOption = None,
     tier: Annotated[str, typer.Option(help="Haystack tier: haystacks/lme_v2_TIER.json.")] = "small",
+    memory: MemoryName = "agent",
     agent: AgentName = "scout",
     agent_command: AgentCommand = None,
     agent_version: AgentVersion = "",
@@ -63,6 +65,23 @@ def run(
     repeats: Annotated[
         str, typer.Option(metavar="STAGE=N,...", help="Do stages N times: agent=2,reader=3,judge=3.")
     ] = "",
+    votes: Annotated[
+        int, typer.Option(min=1, max=99, help="Ask the judge so often, odd; the majority counts.")
+    ] = 1,
+    profile: Annotated[
+        str, typer.Option(help="fixed, or official: the public harness's prompts and edge cases.")
+    ] = "fixed",
+    upstream: Annotated[
+        Path | None,
+        typer.Option(envvar="RUNBOOK_UPSTREAM", help="For --profile official: checkout of LongMemEval-V2."),
+    ] = None,
+    token_counter: Annotated[
+        str, typer.Option(help="Of the reader's tokens: estimate, endpoint (its server) or file.")
+    ] = "estimate",
+    tokenizer: Annotated[Path | None, typer.Option(help="The reader's tokenizer.json.")] = None,
+    preprocessor: Annotated[
+        Path | None, typer.Option(help="The reader's preprocessor_config.json, for tokens of images.")
+    ] = None,
     limit: Annotated[
         int | None, typer.Option(min=1, max=10**9, help="Only the first N questions: a smoke run.")
     ] = None,
@@ -97,18 +116,19 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, run nothing.")] = False,
 ) -> None:
     """Run an evaluation over a data root."""
-    from runbook.cli.running import prepare, start
+    from runbook.cli.planning import plan
+    from runbook.cli.preparing import prepare
+    from runbook.cli.running import start
     from runbook.cli.settings import settle
 
     settled = settle(ctx, config, changes or ())
     console = terminal()
-    prepared = prepare(settled)
     if dry_run:
-        prepared.describe(console)
+        plan(settled, console)
         return
     if out is None:
         raise Mistake("name a new folder for the run with --out")
-    start(prepared, out, console)
+    start(prepare(settled), out, console)
 
 
 @evaluation.command()

@@ -2,20 +2,17 @@
 
 import shutil
 from collections.abc import Mapping
-from contextlib import closing
 
 from runbook.cli.assembly import helper_copies, helper_folders
+from runbook.cli.endpoints import tiny_request
 from runbook.cli.failures import Mistake
 from runbook.cli.home import VARIABLE, home
 from runbook.complaints import of_system
-from runbook.endpoint.chat import Endpoint
-from runbook.endpoint.config import EndpointConfig, Sampling
+from runbook.endpoint.config import EndpointConfig
 from runbook.endpoint.errors import EndpointError
 from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.doctor import Check, docker_checks
 from sandbox.protocol import MIB, Capability, SandboxError
-
-TINY_TOKENS = 64
 
 
 def examine(
@@ -31,18 +28,8 @@ def examine(
 
 
 def _endpoint(role: str, config: EndpointConfig) -> Check:
-    """One tiny real request, with the sampling parameters of a run, so that a refused one shows here."""
-    sampling = config.sampling or Sampling()
-    tiny = config.model_copy(
-        update={
-            "sampling": sampling.model_copy(update={"max_output_tokens": TINY_TOKENS}),
-            "timeout_seconds": 60.0,
-            "retry_seconds": 20.0,
-        }
-    )
     try:
-        with closing(Endpoint(tiny)) as endpoint:
-            done = endpoint.complete([{"role": "user", "content": "Reply with the word ready."}])
+        done = tiny_request(config)
     except EndpointError as error:
         mend = "check the address, the model's name and the key; drop parameters that the provider refuses"
         return Check(role, ok=False, detail=str(error), mend=mend)

@@ -1,22 +1,17 @@
-"""Putting a run together from its settings, running it, and resuming it."""
+"""Running a prepared evaluation, resuming it, and having its records read or judged again."""
 
-import hashlib
 import platform
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, closing
-from dataclasses import dataclass, fields, replace
+from contextlib import ExitStack
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import NoReturn
 
 from git import GitError, Repo
 from rich.console import Console
 
-from evals.dataset import DataRoot, load_data_root
-from evals.judge import Judge
-from evals.question import EvalQuestion
-from evals.reader import Reader
-from evals.runs.choosing import Choice, ChoiceError, choose
 from evals.runs.config import RunConfig, RunRecord
 from evals.runs.execute import execute
 from evals.runs.folder import RunFolder, refuse_taken
@@ -24,83 +19,49 @@ from evals.runs.records import now
 from evals.runs.results import load_results
 from evals.runs.stages import Stages
 from evals.runs.summary import is_pending, summarise
-from instructions import prompt_digests
-from manifests.errors import UnknownTrajectoryError
-from manifests.importing import import_lme_v2
 from manifests.store import Store
-from runbook.cli.assembly import ArmSettings, assemble_memory, chosen_agent
-from runbook.cli.endpoints import refuse_unreachable
+from runbook.cli.endpoints import refuse_refusing
+from runbook.cli.evaluators import Evaluators, open_evaluators, refuse_unofficial
 from runbook.cli.failures import Mistake
 from runbook.cli.haystacks import Haystacks
-from runbook.cli.importing import print_warnings
-from runbook.cli.progress import counting, run_progress
-from runbook.cli.tables import counted, print_summary
-from runbook.cli.terminal import inert
+from runbook.cli.memories import open_memory
+from runbook.cli.preparing import (
+    Prepared,
+    choose_questions,
+    haystack_digests,
+    import_trajectories,
+    prepare,
+    refuse_impossible_gold,
+)
+from runbook.cli.progress import run_progress
+from runbook.cli.tables import print_summary
 from runbook.outcomes import INFRASTRUCTURE_FAILURES, METHOD_FAILURES, Outcome
-from sandbox.selection import NAMES as SANDBOXES
 
 RETRY_CLASSES = {"infrastructure": INFRASTRUCTURE_FAILURES, "method": METHOD_FAILURES, "none": frozenset()}
 FAILURES = sorted(outcome.value for outcome in Outcome if outcome is not Outcome.OK)
 
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """Everything that can be wrong before anything runs has been checked."""
-
-    config: RunConfig
-    data: DataRoot
-    questions: list[EvalQuestion]
-    """In the order in which they are started."""
-
-    @property
-    def smoke(self) -> bool:
-        return len(self.questions) < len(self.data.questions)
-
-    def describe(self, console: Console) -> None:
-        """Say what would run."""
-        haystacks = {self.data.haystacks[question.id] for question in self.questions}
-        console.print(
-            f"{len(self.questions)} of {counted(len(self.data.questions), 'question')}, "
-            f"{counted(len(haystacks), 'distinct haystack')}, tier {self.config.tier}, "
-            f"agent {self.config.agent}, sandbox {self.config.sandbox}, "
-            f"at most {counted(self.config.attempts, 'attempt')} of {self.config.timeout:.0f} s each, "
-            f"{self.config.concurrency} at a time. Nothing was run.",
-            highlight=False,
-            soft_wrap=True,
-        )
-
-
-def prepare(config: RunConfig) -> Prepared:
-    """Read the data root and choose the questions; spends nothing and writes nothing."""
-    chosen_agent(arm_settings(config))
-    if config.judge is not None and config.reader is None:
-        raise Mistake("--judge judges a reader's answers: give --reader and --reader-model, or leave it out")
-    for role, endpoint in (("reader", config.reader), ("judge", config.judge)):
-        if endpoint is not None:
-            refuse_unreachable(role, endpoint)
-    if config.sandbox not in SANDBOXES:
-        raise Mistake(f"--sandbox: there is no {config.sandbox!r}; there are {', '.join(SANDBOXES)}")
-    data = load_data_root(config.data, config.tier)
-    choice = Choice(config.question_ids, config.limit, config.sample, config.seed)
-    try:
-        chosen = choose(data.questions, choice)
-    except ChoiceError as error:
-        raise Mistake(f"--questions: {error} in {config.data}/questions.jsonl") from None
-    return Prepared(config, data, chosen)
+OpenRun = Callable[[Mapping[str, str], Evaluators], RunFolder]
+"""From the slugs of trajectories, and who reads and judges, to the folder of the run."""
 
 
 def start(prepared: Prepared, out: Path, console: Console) -> None:
     """Create the run folder and run everything."""
-    config = prepared.config
+    refuse_taken(out)
+    _refuse_refusing(prepared.config)
+    _perform(prepared, out, creating(prepared, out), INFRASTRUCTURE_FAILURES, console)
+
+
+def creating(prepared: Prepared, out: Path) -> OpenRun:
+    """What makes the folder of a new run."""
     record = RunRecord(
         created_at=now(),
-        config=config,
+        config=prepared.config,
         smoke=prepared.smoke,
         questions=tuple(question.id for question in prepared.questions),
         question_types={question.id: question.question_type for question in prepared.questions},
         tier_questions=len(prepared.data.questions),
         data_digests=dict(prepared.data.digests),
-        prompt_digests=prompt_digests(),
+        prompt_digests={},
         versions={
             "agent-runbook": version("agent-runbook"),
             "python": platform.python_version(),
@@ -108,13 +69,15 @@ def start(prepared: Prepared, out: Path, console: Console) -> None:
         },
         git_revision=_git_revision(),
     )
-    refuse_taken(out)
 
-    def create(slugs: Mapping[str, str]) -> RunFolder:
-        digests = haystack_digests(prepared, slugs)
-        return RunFolder.create(out, record.model_copy(update={"haystack_digests": digests}))
+    def create(slugs: Mapping[str, str], evaluators: Evaluators) -> RunFolder:
+        known = {
+            "haystack_digests": haystack_digests(prepared, slugs),
+            "prompt_digests": evaluators.prompt_digests,
+        }
+        return RunFolder.create(out, record.model_copy(update=known))
 
-    _perform(prepared, create, INFRASTRUCTURE_FAILURES, console)
+    return create
 
 
 def resume(path: Path, retry: str, *, force: bool, console: Console) -> None:
@@ -122,10 +85,7 @@ def resume(path: Path, retry: str, *, force: bool, console: Console) -> None:
     folder = RunFolder.open(path)
     record = folder.record()
     prepared = prepare(record.config)
-    if dict(prepared.data.digests) != record.data_digests:
-        raise Mistake(
-            f"the data root {record.config.data} changed since the run began: start a new run, or restore it"
-        )
+    _refuse_changed(prepared, record)
     outcomes = _outcomes(retry)
     if outcomes & METHOD_FAILURES and not force:
         scored = [one for one in load_results(folder, record) if one.score is not None]
@@ -142,8 +102,13 @@ def resume(path: Path, retry: str, *, force: bool, console: Console) -> None:
         print_summary(console, summarise(folder), folder.path)
         return
     prepared = replace(prepared, questions=[one for one in prepared.questions if one.id in pending])
+    _perform(prepared, folder.path, reopening(prepared, folder, record), outcomes, console)
 
-    def reopen(slugs: Mapping[str, str]) -> RunFolder:
+
+def reopening(prepared: Prepared, folder: RunFolder, record: RunRecord) -> OpenRun:
+    """What goes on with a run; raises Mistake where its trajectories changed."""
+
+    def reopen(slugs: Mapping[str, str], _evaluators: Evaluators) -> RunFolder:
         for question_id, digest in haystack_digests(prepared, slugs).items():
             if record.haystack_digests.get(question_id) != digest:
                 raise Mistake(
@@ -152,7 +117,55 @@ def resume(path: Path, retry: str, *, force: bool, console: Console) -> None:
                 )
         return folder
 
-    _perform(prepared, reopen, outcomes, console)
+    return reopen
+
+
+def evaluate_again(path: Path, revised: RunRecord, console: Console) -> None:
+    """Read or judge what is recorded again, as `revised` says; the records there are stay as they are."""
+    folder = RunFolder.open(path)
+    refuse_unofficial(revised.config)
+    prepared = choose_questions(revised.config)
+    _refuse_changed(prepared, revised)
+    _refuse_refusing(revised.config)
+    asked = {one.question_id for one in load_results(folder, revised) if one.queries}
+    prepared = replace(prepared, questions=[one for one in prepared.questions if one.id in asked])
+    cancel = threading.Event()
+    with (
+        folder.locked(),
+        open_evaluators(revised.config, folder.path, console, cancel) as evaluators,
+    ):
+        folder.revise(
+            revised.model_copy(update={"prompt_digests": revised.prompt_digests | evaluators.prompt_digests})
+        )
+        stages = Stages(
+            folder=folder,
+            run_record=revised,
+            data=prepared.data,
+            memory=None,
+            open_view=_no_view,
+            reader=evaluators.reader,
+            judge=evaluators.judge,
+            retry=INFRASTRUCTURE_FAILURES,
+            cancel=cancel,
+        )
+        _execute(stages, prepared, console)
+
+
+def _refuse_refusing(config: RunConfig) -> None:
+    for role, endpoint in (("reader", config.reader), ("judge", config.judge)):
+        if endpoint is not None:
+            refuse_refusing(role, endpoint, seed=None if config.profile == "official" else 1)
+
+
+def _no_view(question_id: str) -> NoReturn:
+    raise AssertionError(f"no memory is asked about {question_id}")
+
+
+def _refuse_changed(prepared: Prepared, record: RunRecord) -> None:
+    if dict(prepared.data.digests) != record.data_digests:
+        raise Mistake(
+            f"the data root {record.config.data} changed since the run began: start a new run, or restore it"
+        )
 
 
 def _outcomes(names: str) -> frozenset[Outcome]:
@@ -171,116 +184,66 @@ def _outcomes(names: str) -> frozenset[Outcome]:
 
 
 def _perform(
-    prepared: Prepared,
-    open_run: Callable[[Mapping[str, str]], RunFolder],
-    retry: frozenset[Outcome],
-    console: Console,
+    prepared: Prepared, run: Path, open_run: OpenRun, retry: frozenset[Outcome], console: Console
 ) -> None:
-    """Open everything that can fail to open, the run folder last, then run the questions."""
-    config = prepared.config
+    """Open everything, then run the questions."""
     cancel = threading.Event()
     with ExitStack() as stack:
-        memory = stack.enter_context(assemble_memory(arm_settings(config), console.print))
-        store = Store.open(config.store)
-        slugs = _import(prepared, store, console)
-        refuse_impossible_gold(prepared, {one: store.get(slug).states for one, slug in slugs.items()})
-        haystacks = Haystacks(store, console.print)
-        reader, judge = _reader(config, cancel, console, stack), _judge(config, cancel, console, stack)
-        folder = open_run(slugs)
-        stack.enter_context(folder.locked())
-        stages = Stages(
-            folder=folder,
-            run_record=folder.record(),
-            data=prepared.data,
-            memory=memory,
-            open_view=lambda question_id: haystacks.open(
-                [slugs[one] for one in prepared.data.haystacks[question_id]],
-                summaries=config.summaries,
-                manifests=config.manifests,
-            ),
-            reader=reader,
-            judge=judge,
-            retry=retry,
-            cancel=cancel,
-        )
-        try:
-            with run_progress(console, len(prepared.questions)) as on_progress:
-                execute(
-                    stages,
-                    prepared.questions,
-                    concurrency=config.concurrency,
-                    gates=config.gates,
-                    on_progress=on_progress,
-                )
-        except KeyboardInterrupt:
-            console.print(f"stopped; go on with: runbook eval resume {folder.path}", soft_wrap=True)
-            raise
+        _execute(open_stages(prepared, run, open_run, retry, console, cancel, stack), prepared, console)
+
+
+def open_stages(
+    prepared: Prepared,
+    run: Path,
+    open_run: OpenRun,
+    retry: frozenset[Outcome],
+    console: Console,
+    cancel: threading.Event,
+    stack: ExitStack,
+) -> Stages:
+    """Open everything that can fail to open, the run folder last; all of it is closed with `stack`."""
+    config = prepared.config
+    memory = stack.enter_context(open_memory(config, prepared.data, cancel, console))
+    store = Store.open(config.store)
+    slugs = import_trajectories(prepared, store, console)
+    refuse_impossible_gold(prepared, {one: store.get(slug).states for one, slug in slugs.items()})
+    haystacks = Haystacks(store, console.print)
+    evaluators = stack.enter_context(open_evaluators(config, run, console, cancel))
+    folder = open_run(slugs, evaluators)
+    stack.enter_context(folder.locked())
+    return Stages(
+        folder=folder,
+        run_record=folder.record(),
+        data=prepared.data,
+        memory=memory,
+        open_view=lambda question_id: haystacks.open(
+            [slugs[one] for one in prepared.data.haystacks[question_id]],
+            summaries=config.summaries,
+            manifests=config.manifests,
+        ),
+        reader=evaluators.reader,
+        judge=evaluators.judge,
+        retry=retry,
+        cancel=cancel,
+    )
+
+
+def _execute(stages: Stages, prepared: Prepared, console: Console) -> None:
+    """Run the questions and show the figures; Ctrl-C says how to go on."""
+    folder = stages.folder
+    try:
+        with run_progress(console, len(prepared.questions)) as on_progress:
+            execute(
+                stages,
+                prepared.questions,
+                concurrency=prepared.config.concurrency,
+                gates=prepared.config.gates,
+                on_progress=on_progress,
+            )
+    except KeyboardInterrupt:
+        console.print(f"stopped; go on with: runbook eval resume {folder.path}", soft_wrap=True)
+        raise
     print_summary(console, summarise(folder), folder.path)
-
-
-def haystack_digests(prepared: Prepared, slugs: Mapping[str, str]) -> dict[str, str]:
-    """A digest of each question's trajectories; a slug holds the digest of its content."""
-    digests = {}
-    for question in prepared.questions:
-        named = sorted(slugs[one] for one in prepared.data.haystacks[question.id])
-        digests[question.id] = hashlib.sha256("\n".join(named).encode()).hexdigest()
-    return digests
-
-
-def refuse_impossible_gold(prepared: Prepared, states: Mapping[str, int]) -> None:
-    """Raise Mistake where gold names states that the haystack has not, before any question is asked."""
-    file = prepared.config.data / "gold.json"
-    for question in prepared.questions:
-        gold = (prepared.data.gold or {}).get(question.id)
-        haystack = frozenset(prepared.data.haystacks[question.id])
-        for span in (span for piece in (gold.pieces if gold else ()) for span in piece):
-            if span.trajectory_id not in haystack:
-                raise Mistake(
-                    f"{file}: question {question.id}: trajectory {span.trajectory_id!r} is not in "
-                    "its haystack; mend the gold, or remove the file to run without it"
-                )
-            if span.end_state_index >= states[span.trajectory_id]:
-                raise Mistake(
-                    f"{file}: question {question.id}: trajectory {span.trajectory_id!r} has "
-                    f"{counted(states[span.trajectory_id], 'state')}, "
-                    f"none with index {span.end_state_index}; mend the gold"
-                )
-
-
-def arm_settings(config: RunConfig) -> ArmSettings:
-    return ArmSettings(**{field.name: getattr(config, field.name) for field in fields(ArmSettings)})
-
-
-def _import(prepared: Prepared, store: Store, console: Console) -> dict[str, str]:
-    """Import what the chosen questions' haystacks name; returns the slug of each trajectory id."""
-    wanted = {one for question in prepared.questions for one in prepared.data.haystacks[question.id]}
-    with counting(console, "trajectories") as progress:
-        try:
-            report = import_lme_v2(prepared.config.data, store, only=wanted, progress=progress)
-        except UnknownTrajectoryError as error:
-            raise prepared.data.unknown_trajectory(error.trajectory_id) from error
-    print_warnings(console, report)
-    prepared.data.check_trajectories(report.slugs.keys())
-    return dict(report.slugs)
-
-
-def _reader(config: RunConfig, cancel: threading.Event, console: Console, stack: ExitStack) -> Reader | None:
-    if config.reader is None:
-        return None
-    remark = _remarks(console, "reader")
-    return stack.enter_context(closing(Reader(config.reader, cancel=cancel, remark=remark)))
-
-
-def _judge(config: RunConfig, cancel: threading.Event, console: Console, stack: ExitStack) -> Judge | None:
-    if config.judge is None:
-        return None
-    remark = _remarks(console, "judge")
-    return stack.enter_context(closing(Judge(config.judge, cancel=cancel, remark=remark)))
-
-
-def _remarks(console: Console, role: str) -> Callable[[str], None]:
-    """What prints that a model is still waited for, above the progress of the run."""
-    return lambda line: console.print(inert(f"waiting for the {role}: {line}"), markup=False)
 
 
 def _git_revision() -> str | None:

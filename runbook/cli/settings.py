@@ -31,13 +31,14 @@ def settle(ctx: typer.Context, file: Path | None, changes: Iterable[str]) -> Run
     options: dict[str, Any] = {name: value for name, value in given.items() if name not in ELSEWHERE}
     for role in ENDPOINTS:
         url, model = options.pop(role, None), options.pop(f"{role}_model", None)
-        if (chosen := endpoint(role, url, model)) is not None:
-            options[role] = chosen
+        if endpoint(role, url, model) is not None:
+            options |= {f"{role}.base_url": url, f"{role}.model": model}
     for name in ("record", "replay"):
         if name in given:
             options[f"gateway.{name}"] = given[name].resolve()
-    if "data" in options:
-        options["data"] = options["data"].resolve()
+    for name in ("data", "upstream", "tokenizer", "preprocessor"):
+        if name in options:
+            options[name] = options[name].resolve()
     if "store" in options:
         options["store"] = store_folder(options["store"])
     if "questions" in given:

@@ -81,8 +81,38 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
             f"p95 {number(latency['p95'])}, max {number(latency['max'])}",
         )
     )
+    rows += _latency_rows(summary["latency_breakdown"])
     if summary["model_use"] is not None:
         rows += _model_rows(summary["model_use"])
+    return rows + _reading_rows(summary)
+
+
+def _latency_rows(breakdown: dict[str, Any]) -> list[tuple[str, str]]:
+    """Where the time went, and whether the machine was too busy to believe it."""
+    told = [
+        f"{name.replace('_', ' ')} {number(figures['avg'])}"
+        for name, figures in breakdown["parts"].items()
+        if figures["avg"] is not None and round(figures["avg"], 2) > 0
+    ]
+    rows = [("  of it, avg", ", ".join(told) or NONE)]
+    if breakdown["machine"]["note"]:
+        rows.append(("  note", breakdown["machine"]["note"]))
+    return rows
+
+
+def _reading_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """What a figure of accuracy has to say about how it came about, where that is not the usual way."""
+    rows = []
+    if summary["revision"]:
+        rows.append(("revision", f"{summary['revision']}: {summary['reader']}, judged by {summary['judge']}"))
+    if summary["profile"] != "fixed":
+        rows.append(("profile", summary["profile"]))
+    if summary["votes"] > 1:
+        rows.append(("votes", f"{summary['votes']} for each verdict"))
+    rows += [
+        (f"fall-back {inert(reason)}", ", ".join(map(inert, questions)))
+        for reason, questions in summary["fallbacks"].items()
+    ]
     return rows
 
 

@@ -1,0 +1,202 @@
+"""`runbook eval rejudge`, `runbook eval reread` and `runbook judge calibrate`."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from runbook.cli.failures import Commands, Mistake
+from runbook.cli.options import AsJson, JudgeModel, JudgeUrl, ReaderModel, ReaderUrl
+from runbook.cli.terminal import inert, terminal
+
+if TYPE_CHECKING:
+    from evals.calibration import Calibration, Case, Label
+    from evals.runs.revising import Change
+    from evals.statistics.agreement import Agreement
+    from runbook.endpoint.config import EndpointConfig
+
+judging = typer.Typer(cls=Commands, no_args_is_help=True, help="Put judges to the test.")
+
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")]
+Votes = Annotated[
+    int | None, typer.Option(min=1, max=99, help="Ask the judge so often, odd; the majority counts.")
+]
+_MOST_SHOWN = 30
+
+
+def rejudge(
+    folder: RunArgument,
+    judge: JudgeUrl = None,
+    judge_model: JudgeModel = None,
+    votes: Votes = None,
+) -> None:
+    """Judge the recorded responses again: a new revision of the run, RUN@0 stays what it was."""
+    from runbook.cli.endpoints import endpoint
+
+    chosen = endpoint("judge", judge, judge_model)
+    if chosen is None and votes is None:
+        raise Mistake("name a judge with --judge and --judge-model, or ask the run's own for --votes")
+    _again(folder, None, chosen, votes)
+
+
+def reread(
+    folder: RunArgument,
+    reader: ReaderUrl = None,
+    reader_model: ReaderModel = None,
+    judge: JudgeUrl = None,
+    judge_model: JudgeModel = None,
+    votes: Votes = None,
+) -> None:
+    """Read the recorded memory contexts again, and judge the new responses: a new revision of the run."""
+    from runbook.cli.endpoints import endpoint
+
+    chosen = endpoint("reader", reader, reader_model)
+    if chosen is None:
+        raise Mistake("name a reader with --reader and --reader-model")
+    _again(folder, chosen, endpoint("judge", judge, judge_model), votes)
+
+
+@judging.command()
+def calibrate(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Cases as JSONL; `evals/demo` has 76.")],
+    judge: JudgeUrl = None,
+    judge_model: JudgeModel = None,
+    second_judge: Annotated[str | None, typer.Option(help="Base URL of another judge.")] = None,
+    second_judge_model: Annotated[str | None, typer.Option(help="The other judge's model.")] = None,
+    votes: Votes = None,
+    concurrency: Annotated[int, typer.Option(min=1, max=64, help="Cases at a time.")] = 4,
+    as_json: AsJson = False,
+) -> None:
+    """Put authored cases through a judge: confusion table, accuracy by kind, agreement with another judge."""
+    from evals.calibration import CasesError, agreement_of, calibrated, read_cases
+    from runbook.cli.endpoints import endpoint
+    from runbook.cli.tables import print_json
+
+    chosen = endpoint("judge", judge, judge_model)
+    if chosen is None:
+        raise Mistake("name a judge with --judge and --judge-model")
+    other = endpoint("second-judge", second_judge, second_judge_model)
+    try:
+        cases = read_cases(file)
+    except CasesError as error:
+        raise Mistake(str(error)) from None
+    labels = _labels(chosen, cases, votes, concurrency)
+    result = calibrated(cases, labels)
+    if other is None:
+        second = agreement = None
+    else:
+        second_labels = _labels(other, cases, votes, concurrency)
+        second, agreement = calibrated(cases, second_labels), agreement_of(labels, second_labels)
+    if as_json:
+        plain: dict[str, Any] = {"cases": len(cases), "judge": {"model": chosen.model, **_plain(result)}}
+        if other is not None and second is not None and agreement is not None:
+            plain["second_judge"] = {"model": other.model, **_plain(second)}
+            plain["agreement"] = asdict(agreement)
+            plain["disagreements"] = _disagreements(cases, labels, second_labels)
+        print_json(plain)
+        return
+    _print_calibration(chosen.model, result)
+    if other is not None and second is not None and agreement is not None:
+        _print_calibration(other.model, second)
+        _say(f"The two agree on {_agreed(agreement)}")
+        for one in _disagreements(cases, labels, second_labels)[:_MOST_SHOWN]:
+            said = f"{one['one']} against {one['other']}"
+            _say(f"  {one['id']} ({one['kind']}, expected {one['expected']}): {said}")
+
+
+def _again(
+    folder: Path, reader: "EndpointConfig | None", judge: "EndpointConfig | None", votes: int | None
+) -> None:
+    from evals.recorded import load_run
+    from evals.runs.folder import RunFolder
+    from evals.runs.revising import change_of, revised
+    from runbook.cli.running import evaluate_again
+
+    run = RunFolder.open(folder)
+    before = load_run(folder)
+    if reader is None and not before.has_reader:
+        raise Mistake(f"{folder} has no reader, so there is nothing to judge: `runbook eval reread` reads it")
+    evaluate_again(
+        folder,
+        revised(before.record, run.latest_revision(), reader=reader, judge=judge, votes=votes),
+        terminal(),
+    )
+    after = load_run(folder)
+    _say(f"This is revision {after.record.revision}; {folder}@{before.record.revision} is what was before.")
+    if reader is None:
+        _print_change(change_of(before.results, after.results))
+
+
+def _labels(
+    config: "EndpointConfig", cases: "list[Case]", votes: int | None, concurrency: int
+) -> "list[Label]":
+    from contextlib import closing
+
+    from evals.calibration import labels_of
+    from evals.judge import Judge
+    from runbook.cli.progress import counting
+
+    console = terminal(stderr=True)
+    with closing(Judge(config, votes=votes or 1)) as judge, counting(console, "cases") as progress:
+        return labels_of(
+            judge, cases, concurrency=concurrency, done=lambda number: progress(number, len(cases))
+        )
+
+
+def _plain(result: "Calibration") -> dict[str, Any]:
+    return {
+        "confusion": {str(expected): said for expected, said in result.confusion.items()},
+        "overall": asdict(result.overall),
+        "by_kind": {kind: asdict(share) for kind, share in result.by_kind.items()},
+        "wrong": [
+            {"id": case.id, "kind": case.kind, "expected": case.expected, **asdict(label)}
+            for case, label in result.wrong
+        ],
+    }
+
+
+def _print_calibration(model: str, result: "Calibration") -> None:
+    _say(f"{model}: {result.overall.right} of {result.overall.cases} as expected")
+    _say("  expected      said 0   said 1   no verdict")
+    for expected, said in result.confusion.items():
+        _say(f"  {expected:<12}{said['0']:>8}{said['1']:>9}{said['none']:>13}")
+    for kind, share in result.by_kind.items():
+        interval = f"95 % interval {100 * share.low:.0f} to {100 * share.high:.0f} %"
+        _say(f"  {kind:<32}{share.right:>4} of {share.cases:<4} {interval}")
+    for case, label in result.wrong[:_MOST_SHOWN]:
+        answer = "no verdict" if label.said is None else f"said {label.said}"
+        _say(f"  {case.id} ({case.kind}): expected {case.expected}, {answer}: {label.reason}")
+
+
+def _disagreements(cases: "list[Case]", labels: "list[Label]", others: "list[Label]") -> list[dict[str, Any]]:
+    return [
+        {
+            "id": case.id,
+            "kind": case.kind,
+            "expected": case.expected,
+            "one": one.said,
+            "other": other.said,
+            "reason_one": one.reason,
+            "reason_other": other.reason,
+        }
+        for case, one, other in zip(cases, labels, others, strict=True)
+        if one.said != other.said
+    ]
+
+
+def _print_change(change: "Change") -> None:
+    if not change.agreement.count:
+        return
+    _say(f"Before and after agree on {_agreed(change.agreement)} that a judge scored")
+    for one in change.disagreements[:_MOST_SHOWN]:
+        _say(f"  {one.question_id}: {one.before} -> {one.after}: {one.reason_after}")
+
+
+def _agreed(agreement: "Agreement") -> str:
+    kappa = "not defined" if agreement.kappa is None else f"{agreement.kappa:.2f}"
+    return f"{agreement.agreed} of {agreement.count} (Cohen's kappa {kappa})"
+
+
+def _say(line: str) -> None:
+    terminal().print(inert(line), markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,119 @@
+"""`runbook eval run --dry-run`: what would run, what it may take, and what is missing for it."""
+
+from rich.console import Console
+from typer import Exit
+
+from evals.runs.config import RunConfig
+from evals.runs.estimates import Estimate, estimate
+from evals.sampling import JUDGE_SAMPLING, READER_SAMPLING
+from runbook.agents import Agent, UnknownAgentError
+from runbook.cli.assembly import chosen_agent, gateway_settings
+from runbook.cli.endpoints import refuse_unreachable
+from runbook.cli.failures import FAILURE, Mistake
+from runbook.cli.preparing import Prepared, arm_settings, checks, choose_questions
+from runbook.cli.tables import counted
+from runbook.cli.terminal import inert
+from runbook.endpoint.config import EndpointConfig
+from runbook.gateway.keys import read_key
+from runbook.gateway.prices import Prices
+from runbook.gateway.settings import GatewayError
+
+
+def plan(config: RunConfig, console: Console) -> None:
+    """Print the plan; nothing is run, written or paid for. Exits with a failure if something is missing.
+
+    Raises:
+        Mistake: there is nothing to plan: the data root or the choice of questions is wrong.
+    """
+    prepared = choose_questions(config)
+    agent, missing = _agent(config)
+    missing += _missing(config)
+    if agent is not None:
+        missing += _gateway(agent, config)
+    _describe(prepared, console)
+    asks_model = agent.wire is not None if agent is not None else bool(config.model)
+    _estimate(estimate(config, prepared.questions, asks_model=asks_model, prices=_prices(config)), console)
+    for line in dict.fromkeys(missing):
+        console.print(inert(f"missing: {line}"), markup=False, highlight=False, soft_wrap=True)
+    console.print("Nothing was run.")
+    if missing:
+        raise Exit(FAILURE)
+
+
+def _describe(prepared: Prepared, console: Console) -> None:
+    config, data = prepared.config, prepared.data
+    haystacks = {data.haystacks[question.id] for question in prepared.questions}
+    console.print(
+        f"{len(prepared.questions)} of {counted(len(data.questions), 'question')}, "
+        f"{counted(len(haystacks), 'distinct haystack')}, tier {config.tier}, "
+        f"agent {config.agent}, sandbox {config.sandbox}, "
+        f"at most {counted(config.attempts, 'attempt')} of {config.timeout:.0f} s each, "
+        f"{config.concurrency} at a time, profile {config.profile}.",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _estimate(found: Estimate, console: Console) -> None:
+    lines = [
+        f"{stage.stage}: about {counted(stage.calls, 'call')}, {_thousands(stage.input_tokens)} tokens in, "
+        f"{_thousands(stage.output_tokens)} out, {_money(stage.cost_usd)}"
+        for stage in found.stages
+    ]
+    lines.append(f"In all about {_money(found.cost_usd)} and {found.hours:.1f} hours; rough, see the README.")
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _thousands(tokens: int) -> str:
+    return f"{tokens / 1000:,.0f} k"
+
+
+def _money(usd: float | None) -> str:
+    return "price unknown" if usd is None else f"{usd:,.2f} USD"
+
+
+def _prices(config: RunConfig) -> Prices:
+    try:
+        return Prices.read(config.gateway.prices)
+    except GatewayError as error:
+        raise Mistake(str(error)) from None
+
+
+def _agent(config: RunConfig) -> tuple[Agent | None, list[str]]:
+    try:
+        return chosen_agent(arm_settings(config)), []
+    except UnknownAgentError as error:
+        return None, [str(error)]
+
+
+def _gateway(agent: Agent, config: RunConfig) -> list[str]:
+    """What keeps the agent's model from being reached."""
+    if agent.wire is None or config.gateway.replay is not None:
+        return []
+    providers = gateway_settings(agent, arm_settings(config)).providers
+    name = next((name for name, one in providers.items() if agent.wire in one.wires), None)
+    if name is None:
+        return [f"no provider speaks {agent.wire}: name one with --model-url"]
+    try:
+        read_key(name, providers[name])
+        refuse_unreachable("model-url", EndpointConfig(model="any", base_url=providers[name].base_url))
+    except (GatewayError, Mistake) as error:
+        return [str(error)]
+    return []
+
+
+def _missing(config: RunConfig) -> list[str]:
+    found = []
+    for check in checks(config):
+        try:
+            check()
+        except (Mistake, UnknownAgentError) as error:
+            found.append(str(error))
+    for role, endpoint, usual in (
+        ("reader", config.reader, READER_SAMPLING),
+        ("judge", config.judge, JUDGE_SAMPLING),
+    ):
+        if endpoint is not None and endpoint.base_url is None and endpoint.sampled(usual).key() is None:
+            found.append(f"no key for the {role}'s provider: set {endpoint.api_key_variable}")
+    return found

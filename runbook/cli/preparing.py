@@ -1,0 +1,124 @@
+"""What a run needs before anything is spent: its data root, its questions, and settings that fit."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+
+from rich.console import Console
+
+from evals.dataset import DataRoot, load_data_root
+from evals.question import EvalQuestion
+from evals.runs.choosing import Choice, ChoiceError, choose
+from evals.runs.config import RunConfig
+from manifests.errors import UnknownTrajectoryError
+from manifests.importing import import_lme_v2
+from manifests.store import Store
+from runbook.cli.assembly import ArmSettings, chosen_agent
+from runbook.cli.endpoints import refuse_unreachable
+from runbook.cli.evaluators import refuse_unofficial
+from runbook.cli.failures import Mistake
+from runbook.cli.importing import print_warnings
+from runbook.cli.progress import counting
+from runbook.cli.tables import counted
+from sandbox.selection import NAMES as SANDBOXES
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Everything that can be wrong before anything runs has been checked."""
+
+    config: RunConfig
+    data: DataRoot
+    questions: list[EvalQuestion]
+    """In the order in which they are started."""
+
+    @property
+    def smoke(self) -> bool:
+        return len(self.questions) < len(self.data.questions)
+
+
+def prepare(config: RunConfig) -> Prepared:
+    """Check the settings, read the data root and choose the questions; spends nothing and writes nothing."""
+    for check in checks(config):
+        check()
+    return choose_questions(config)
+
+
+def checks(config: RunConfig) -> list[Callable[[], object]]:
+    """What has to hold whatever the questions are; each raises Mistake or UnknownAgentError."""
+    roles = (("reader", config.reader), ("judge", config.judge))
+    return [
+        partial(chosen_agent, arm_settings(config)),
+        partial(_refuse_lone_judge, config),
+        *(partial(refuse_unreachable, role, one) for role, one in roles if one is not None),
+        partial(_refuse_unknown_sandbox, config),
+        partial(refuse_unofficial, config),
+    ]
+
+
+def _refuse_lone_judge(config: RunConfig) -> None:
+    if config.judge is not None and config.reader is None:
+        raise Mistake("--judge judges a reader's answers: give --reader and --reader-model, or leave it out")
+
+
+def _refuse_unknown_sandbox(config: RunConfig) -> None:
+    if config.sandbox not in SANDBOXES:
+        raise Mistake(f"--sandbox: there is no {config.sandbox!r}; there are {', '.join(SANDBOXES)}")
+
+
+def choose_questions(config: RunConfig) -> Prepared:
+    """Read the data root and choose the questions, whoever answers them."""
+    data = load_data_root(config.data, config.tier)
+    choice = Choice(config.question_ids, config.limit, config.sample, config.seed)
+    try:
+        chosen = choose(data.questions, choice)
+    except ChoiceError as error:
+        raise Mistake(f"--questions: {error} in {config.data}/questions.jsonl") from None
+    return Prepared(config, data, chosen)
+
+
+def haystack_digests(prepared: Prepared, slugs: Mapping[str, str]) -> dict[str, str]:
+    """A digest of each question's trajectories; a slug holds the digest of its content."""
+    digests = {}
+    for question in prepared.questions:
+        named = sorted(slugs[one] for one in prepared.data.haystacks[question.id])
+        digests[question.id] = hashlib.sha256("\n".join(named).encode()).hexdigest()
+    return digests
+
+
+def refuse_impossible_gold(prepared: Prepared, states: Mapping[str, int]) -> None:
+    """Raise Mistake where gold names states that the haystack has not, before any question is asked."""
+    file = prepared.config.data / "gold.json"
+    for question in prepared.questions:
+        gold = (prepared.data.gold or {}).get(question.id)
+        haystack = frozenset(prepared.data.haystacks[question.id])
+        for span in (span for piece in (gold.pieces if gold else ()) for span in piece):
+            if span.trajectory_id not in haystack:
+                raise Mistake(
+                    f"{file}: question {question.id}: trajectory {span.trajectory_id!r} is not in "
+                    "its haystack; mend the gold, or remove the file to run without it"
+                )
+            if span.end_state_index >= states[span.trajectory_id]:
+                raise Mistake(
+                    f"{file}: question {question.id}: trajectory {span.trajectory_id!r} has "
+                    f"{counted(states[span.trajectory_id], 'state')}, "
+                    f"none with index {span.end_state_index}; mend the gold"
+                )
+
+
+def arm_settings(config: RunConfig) -> ArmSettings:
+    return ArmSettings(**{field.name: getattr(config, field.name) for field in fields(ArmSettings)})
+
+
+def import_trajectories(prepared: Prepared, store: Store, console: Console) -> dict[str, str]:
+    """Import what the chosen questions' haystacks name; returns the slug of each trajectory id."""
+    wanted = {one for question in prepared.questions for one in prepared.data.haystacks[question.id]}
+    with counting(console, "trajectories") as progress:
+        try:
+            report = import_lme_v2(prepared.config.data, store, only=wanted, progress=progress)
+        except UnknownTrajectoryError as error:
+            raise prepared.data.unknown_trajectory(error.trajectory_id) from error
+    print_warnings(console, report)
+    prepared.data.check_trajectories(report.slugs.keys())
+    return dict(report.slugs)
