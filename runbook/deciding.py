@@ -53,6 +53,8 @@ def _model_failed(wire: WireFacts | None) -> tuple[Outcome, str] | None:
 
 
 def _wrote_nothing_valid(facts: Facts, read: InvalidEvidence, wire: WireFacts | None) -> tuple[Outcome, str]:
+    if wire is not None and wire.failure is Outcome.INVALID_OUTPUT:
+        return Outcome.INVALID_OUTPUT, wire.detail
     if wire is not None and not wire.tool_calls:
         said = (
             f"the model answered {wire.calls} calls and asked for no tool"

@@ -72,9 +72,8 @@ class App:
 
     async def _serve(self, line: Line, exchange: Exchange, request: Request, send: Send) -> None:
         refusal = await _read(exchange, request) or _check_model(exchange, line)
-        if refusal is None and exchange.generates and (why := await line.admit()):
-            refusal = Refusal(400, "budget_exceeded", why)
-            exchange.refused(refusal, Outcome.BUDGET_EXCEEDED)
+        if refusal is None and exchange.generates:
+            refusal = await _admit(exchange, line)
         if refusal is not None:
             await refuse(exchange, line.order.wire, refusal, send)
         elif exchange.route is not None and exchange.route.kind is Kind.PROBE:
@@ -136,6 +135,21 @@ async def _read(exchange: Exchange, request: Request) -> Refusal | None:
         status, code = (413, "too_large") if isinstance(error, TooLargeError) else (400, "unreadable")
         refusal = Refusal(status, code, str(error))
         exchange.refused(refusal, Outcome.INVALID_OUTPUT)
+        return refusal
+    return None
+
+
+async def _admit(exchange: Exchange, line: Line) -> Refusal | None:
+    """Count a generation in; a refusal where another model answered before, or a budget is used up."""
+    await line.settle()
+    facts = line.facts()
+    if facts.failure is Outcome.MODEL_MISMATCH and facts.calls:
+        refusal = Refusal(400, "model_mismatch", facts.detail)
+        exchange.refused(refusal, Outcome.MODEL_MISMATCH)
+        return refusal
+    if why := line.admit():
+        refusal = Refusal(400, "budget_exceeded", why)
+        exchange.refused(refusal, Outcome.BUDGET_EXCEEDED)
         return refusal
     return None
 

@@ -106,10 +106,13 @@ class Line:
         self._last_traffic = time.monotonic()
         return exchange
 
-    async def admit(self) -> str:
-        """Count a generation in, or say which budget is used up. Earlier calls are counted first."""
+    async def settle(self) -> None:
+        """Wait until all calls that ended are counted."""
         if self._unwritten:
             await asyncio.wait(set(self._unwritten))
+
+    def admit(self) -> str:
+        """Count a generation in, or say which budget is used up."""
         why = next(filter(None, (spending.exhausted() for spending in self._spending)), "")
         if why:
             self._tally.refuse_for_budget(why)

@@ -191,6 +191,17 @@ def test_another_model_fails_is_flagged_or_allowed(attempt, provider, policy, ou
     assert facts.actual_models == ["other"]
 
 
+@pytest.mark.parametrize(("policy", "asked"), [("fail", 1), ("flag", 2)])
+def test_after_another_model_answered_only_a_failing_policy_asks_no_more(attempt, provider, policy, asked):
+    provider.answers = [chat_stream(model="other"), chat_stream(model="other")]
+    opened = attempt(Wire.OPENAI_CHAT, mismatch=policy)
+    answers = [opened.post(CHAT, chat_request()) for _ in range(2)]
+    facts = opened.line.close()
+    assert facts.calls == asked
+    assert [answer.status_code for answer in answers] == [200, 200 if asked == 2 else 400]
+    assert facts.failure == ("model_mismatch" if policy == "fail" else None)
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [

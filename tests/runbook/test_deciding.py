@@ -97,6 +97,12 @@ def test_a_model_that_asks_for_no_tool_is_told_from_one_that_wrote_nothing() -> 
     assert decide(facts, NOTHING, None)[0] is Outcome.INVALID_OUTPUT
 
 
+def test_a_context_that_overflowed_is_told_as_such() -> None:
+    facts = Facts(ending=Ending.EXITED, exit_code=1)
+    decided = decide(facts, NOTHING, wire(Outcome.INVALID_OUTPUT, tool_calls=0))
+    assert decided == (Outcome.INVALID_OUTPUT, "as the provider said")
+
+
 def test_a_cancelled_attempt_is_nothing_else(evidence: ReadEvidence) -> None:
     facts = Facts(ending=Ending.STOPPED, stopped_for=StopReason.CANCELLED)
     assert decide(facts, evidence, wire(Outcome.AUTH_ERROR))[0] is Outcome.CANCELLED
