@@ -15,6 +15,7 @@ from pathlib import Path
 from evals.dataset_files import DatasetError, JsonFile, read_json, read_rows
 from evals.dataset_rows import gold_of, question_of
 from evals.question import EvalQuestion, Gold
+from manifests.sanitise import recorded_id
 
 __all__ = ["DataRoot", "DatasetError", "EvalQuestion", "Gold", "load_data_root"]
 
@@ -137,6 +138,7 @@ def _haystack(listing: JsonFile, rows: Mapping[str, object], question: str) -> t
         raise listing.error(
             f"the haystack of question {question!r} is empty", "name at least one trajectory", near=question
         )
+    ids = [recorded_id(one) for one in ids]
     if len(set(ids)) < len(ids):
         twice = next(one for position, one in enumerate(ids) if one in ids[:position])
         raise listing.error(

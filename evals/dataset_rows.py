@@ -9,6 +9,7 @@ from evals.dataset_files import JsonFile, Row
 from evals.question import EvalQuestion, Gold, GoldSpan
 from evals.scoring.eval_function import ABSTENTION_CHECKER, EvalFunctionError
 from evals.scoring.evaluate import check_eval_function
+from manifests.sanitise import recorded_id
 from runbook.complaints import of_any
 from runbook.question_image import UnusableImageError, check_question_image
 
@@ -137,7 +138,7 @@ def _span(value: object) -> GoldSpan:
         raise _ShapeError("a span has no trajectory_id")
     if start > end:
         raise _ShapeError(f"a span of {trajectory!r} ends at {end}, before its start {start}")
-    return GoldSpan(trajectory_id=trajectory, start_state_index=start, end_state_index=end)
+    return GoldSpan(trajectory_id=recorded_id(trajectory), start_state_index=start, end_state_index=end)
 
 
 def _index(span: Mapping[str, object], key: str) -> int:

@@ -8,7 +8,7 @@ from .files import reporting
 from .incoming import abandoned, nobody_builds, sweep
 from .slugs import is_slug
 from .store import Store
-from .term_lists import TERMS_FOLDER
+from .term_lists import TERMS_FOLDER, abandoned_lists
 from .verification import Damage, repair, verify
 from .views import Views
 
@@ -89,14 +89,14 @@ def _remove_unseen(store: Store, done: Garbage) -> None:
 
 
 def _remove_terms(store: Store, done: Garbage) -> None:
-    """Remove cached search terms of trajectories that are gone."""
+    """Remove cached search terms of trajectories that are gone, and what killed indexers left."""
     folder = store.root / TERMS_FOLDER
-    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
-    for name in names:
-        if is_slug(name) and not store.has(name):
-            done.leftovers += 1
-            done.freed_bytes += (folder / name).stat().st_size
-            (folder / name).unlink()
+    listed = list(folder.iterdir()) if folder.is_dir() else []
+    unused = [path for path in listed if is_slug(path.name) and not store.has(path.name)]
+    for path in [*unused, *abandoned_lists(folder)]:
+        done.leftovers += 1
+        done.freed_bytes += path.lstat().st_size
+        path.unlink(missing_ok=True)
 
 
 def _remove_images(store: Store, done: Garbage) -> None:

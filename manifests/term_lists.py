@@ -3,16 +3,19 @@
 A cached list `<store>/terms/<slug>` begins with text: the versions of this file and of the rule, the terms of
 goal and start address, then one line per state with its terms by field, tab-separated, in the order of
 STATE_FIELDS. It holds what is *new* in a state: a line or thought that an earlier state showed is left out,
-so that menus that come back on every page count once. After a NUL follows the table of all lines.
+so that menus that come back on every page count once. After a NUL follows the table of all lines, and last a
+checksum: a list that was damaged is made again.
 """
 
 import os
 import re
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from zlib import crc32
 
 import numpy as np
 
@@ -25,7 +28,9 @@ from .state_files import StateFile, parse_state_file
 TERMS_FOLDER = "terms"  # of the store
 STATE_FIELDS = ("url", "title", "action", "thought", "observation")
 
-_FORMAT: Final = 2  # of a cached list
+_FORMAT: Final = 3  # of a cached list
+_CHECKSUM: Final = 4  # bytes
+_WRITING_SECONDS: Final = 600
 _TITLE = re.compile(r"\s*(?:\[\w+\] )?RootWebArea '(.*?)'(?:,|$)")
 
 
@@ -56,7 +61,7 @@ def term_list(entry: Entry, tokeniser: Tokeniser) -> TermList:
     Raises OSError or ValueError where the trajectory's files are damaged.
     """
     path = _cache_path(entry)
-    cached = _read(path, entry, tokeniser)
+    cached = _read(path, tokeniser)
     if cached is not None:
         return cached
     made = _make(entry, tokeniser)
@@ -71,6 +76,12 @@ def is_cached(entry: Entry, tokeniser: Tokeniser) -> bool:
             return file.readline() == f"{_version(tokeniser)}\n".encode()
     except OSError:
         return False
+
+
+def abandoned_lists(folder: Path) -> list[Path]:
+    """What killed writers left in a folder of cached lists: temporary files older than any writing takes."""
+    latest = time.time() - _WRITING_SECONDS
+    return [path for path in folder.glob(".*") if path.lstat().st_ctime < latest]
 
 
 def _cache_path(entry: Entry) -> Path:
@@ -116,25 +127,30 @@ def _version(tokeniser: Tokeniser) -> str:
     return f"{_FORMAT} {tokeniser.version}"
 
 
-def _read(path: Path, entry: Entry, tokeniser: Tokeniser) -> TermList | None:
+def _read(path: Path, tokeniser: Tokeniser) -> TermList | None:
     try:
-        text, _, table = path.read_bytes().partition(b"\0")
+        content = path.read_bytes()
+        content, checksum = content[:-_CHECKSUM], content[-_CHECKSUM:]
+        if _checksum(content) != checksum:
+            return None
+        text, _, table = content.partition(b"\0")
         version, goal, *lines = text.decode().split("\n")
         if version != _version(tokeniser):
             return None
-        shown = LineTable.from_bytes(table)
+        return TermList(goal, [line.split("\t") for line in lines[:-1]], LineTable.from_bytes(table))
     except (OSError, ValueError):
         return None
-    states = [line.split("\t") for line in lines[:-1]]
-    # A machine that stopped while it was written may have left a part of it.
-    whole = len(states) == entry.states and not lines[-1] and all(len(s) == len(STATE_FIELDS) for s in states)
-    return TermList(goal, states, shown) if whole else None
+
+
+def _checksum(content: bytes) -> bytes:
+    return crc32(content).to_bytes(_CHECKSUM, "little")
 
 
 def _write(path: Path, made: TermList, tokeniser: Tokeniser) -> None:
     text = [_version(tokeniser), made.goal, *("\t".join(state) for state in made.states), ""]
     content = b"\0".join(("\n".join(text).encode(), made.lines.to_bytes()))
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    content += _checksum(content)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")  # see abandoned_lists
     try:
         path.parent.mkdir(mode=FOLDER_MODE, exist_ok=True)
         write_new(os.fspath(temporary), content)

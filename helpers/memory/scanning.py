@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # A pattern of these and of letters cannot match across lines nor ask where a line ends, so that a whole text
 # without a match needs no look at its lines.
 _WITHIN_A_LINE = " _-:/.*+|#=<>,'\"@%&;!~`"
+_SPECIAL = frozenset("\\.+*?()|[]{}^$#&-~")  # of a regular expression
 
 
 class Hit:
@@ -60,6 +61,11 @@ class Pattern:
         from .lines import compiled
 
         return compiled(self.text, fixed=self.fixed, any_case=self.any_case)
+
+
+def escaped(text: str) -> str:
+    """A regular expression, for rg as for Python, that matches this text alone."""
+    return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in text)
 
 
 def states(

@@ -207,11 +207,26 @@ def _with_url(part: str, workspace: Workspace, layout: Layout) -> set[int]:
 
     numbers = {slug: layout.firsts[number] for number, slug in enumerate(layout.slugs)}
     found, part = set(), part.lower()
-    for line in read_text(os.path.join(workspace.haystack, "states.tsv")).split("\n")[1:]:
+    try:
+        table = read_text(os.path.join(workspace.haystack, "states.tsv"))
+    except OSError:  # an ablation leaves it out
+        return _with_url_header(part, workspace, numbers)
+    for line in table.split("\n")[1:]:
         cells = line.split("\t", 3)
         if len(cells) == 4 and part in cells[2].lower() and cells[0] in numbers and cells[1].isdigit():
             found.add(numbers[cells[0]] + int(cells[1]))
     return found
+
+
+def _with_url_header(part: str, workspace: Workspace, numbers: dict[str, int]) -> set[int]:
+    """The same from the first line of each state's file."""
+    from .scanning import Pattern, escaped, hits, states
+
+    pattern = Pattern(f"^url: .*{escaped(part)}", fixed=False, any_case=True)
+    found = states(workspace, pattern)
+    places = [(slug, index) for slug, indices in found.items() for index in indices if slug in numbers]
+    first_lines = [hit for hit in hits(workspace, pattern, places, 1) if hit.line == 1]
+    return {numbers[hit.slug] + hit.index for hit in first_lines}
 
 
 def _field(name: str) -> int:

@@ -10,7 +10,7 @@ from .failure import FOUND, NOTHING_FOUND, HelperError, NoIndexError
 from .haystack import ID_LETTERS, Workspace, compact, plain
 from .line_index import states_showing
 from .page import Page
-from .scanning import Pattern, states
+from .scanning import Pattern, escaped, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ MOST_TERMS = 24  # of the text that are looked up
 MOST_LOOKS = 5_000  # states that are looked through by name; with more, rg may as well take all
 AS_LINE = "(found as a whole line; within longer lines too: memory grep -F TEXT)"
 AS_WORDS = "(found as whole words; inside longer words too: memory grep -F TEXT)"
-_SPECIAL = frozenset("\\.+*?()|[]{}^$#&-~")  # of a regular expression
 _HEADS = ("url: ", "action: ", "thought: ")  # of a state file; the index has what follows them
 
 
@@ -71,8 +70,7 @@ def _found(text: str, workspace: Workspace) -> tuple[dict[str, list[int]], str]:
 
 def _whole_line(text: str) -> str:
     """A regular expression, for rg as for Python, of lines that are this text, ids aside."""
-    escaped = "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in text)
-    return rf"^\s*(?:\[[A-Za-z]{{0,{ID_LETTERS}}}[0-9]+\]\s*)?{escaped}\s*$"
+    return rf"^\s*(?:\[[A-Za-z]{{0,{ID_LETTERS}}}[0-9]+\]\s*)?{escaped(text)}\s*$"
 
 
 def _terms(text: str) -> tuple[list[str], list[str]]:

@@ -106,6 +106,19 @@ def test_filters_keep_only_what_they_name(shop: Indexed) -> None:
     assert len(shop.memory("search", "order", "--limit", "2").hits()) == 2
 
 
+def test_addresses_are_found_without_the_table_of_states(shop: Indexed) -> None:
+    table = (shop.root / "haystack" / "states.tsv").resolve()
+    asked = {
+        part: shop.memory("search", "order", "--url", part).hits() for part in ("PAGE=2", "t/order/", "?")
+    }
+    table.rename(table.with_name("aside"))
+    try:
+        assert {part: shop.memory("search", "order", "--url", part).hits() for part in asked} == asked
+        assert asked["PAGE=2"] == [("worked", 0)]
+    finally:
+        table.with_name("aside").rename(table)
+
+
 def test_a_quoted_phrase_comes_first(shop: Indexed) -> None:
     assert shop.memory("search", '"status: paid" refund window').hits()[0][1] == 1
 

@@ -144,12 +144,24 @@ def test_a_second_index_reads_no_states(view: View) -> None:
     assert is_current(view, TOKENISER)
 
 
-@pytest.mark.parametrize("left", [0, 10, 200])
-def test_a_term_list_cut_off_by_a_crash_is_made_again(view: View, store: Store, left: int) -> None:
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        lambda whole: whole[:0],
+        lambda whole: whole[:200],
+        lambda whole: whole[:-1],
+        lambda whole: whole.replace(b"alpha", b"gamma").replace(b"beta", b"zeta"),
+        lambda whole: whole[:-30] + bytes([whole[-30] ^ 1]) + whole[-29:],
+    ],
+    ids=["empty", "cut off", "without its end", "other words", "one bit"],
+)
+def test_a_damaged_term_list_is_made_again(
+    view: View, store: Store, damaged: Callable[[bytes], bytes]
+) -> None:
     whole = build_index(view, TOKENISER).read_bytes()
     (view.path / INDEX_FILE).unlink()
     for path in (store.root / "terms").iterdir():
-        path.write_bytes(path.read_bytes()[:left])
+        path.write_bytes(damaged(path.read_bytes()))
     assert build_index(view, TOKENISER).read_bytes() == whole
 
 

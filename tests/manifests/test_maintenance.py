@@ -1,6 +1,7 @@
 """What a store takes is told, what nobody needs goes, and every damaged byte is named."""
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,11 +60,16 @@ def test_what_killed_processes_left_goes_and_what_is_in_use_stays(store: Store) 
     assert collect_garbage(store, views, cap_bytes=0).views == [view.path.name]
 
 
-def test_search_terms_of_trajectories_that_are_gone_go(store: Store) -> None:
+def test_search_terms_of_trajectories_that_are_gone_go(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = add(store)
     put(store.root / "terms" / entry.slug, b"kept")
     put(store.root / "terms" / "gone-0123456789", b"left")
-    assert disk_use(store, Views(store)).term_bytes == 8
+    being_written = store.root / "terms" / f".{entry.slug}.1.00000000"
+    put(being_written, b"half")
+    assert disk_use(store, Views(store)).term_bytes == 12
+    assert collect_garbage(store, Views(store)).leftovers == 1
+    assert sorted(path.name for path in (store.root / "terms").iterdir()) == [being_written.name, entry.slug]
+    monkeypatch.setattr("time.time", lambda now=time.time: now() + 3600)
     assert collect_garbage(store, Views(store)).leftovers == 1
     assert [path.name for path in (store.root / "terms").iterdir()] == [entry.slug]
 
