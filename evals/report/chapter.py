@@ -1,0 +1,321 @@
+"""What a report shows of one question in one run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from evals.question import Gold
+from evals.report.loading import ReportedRun
+from evals.report.pictures import Studio, Thumbnail
+from evals.report.room import ITEM_BYTES, MOST_PICTURES, Room, shares
+from evals.report.texts import Excerpt, Texts
+from evals.report.timeline import Timeline, read_timeline
+from evals.report.timings import Phase, phases
+from evals.runs.folder import question_slug
+from evals.runs.results import Chain, QuestionResult
+from evals.traces.funnel import is_gold
+from evals.traces.run import QuestionTrace
+from manifests.entry import Screenshot
+from runbook.context import TextItem
+from runbook.memory import AttemptRecord, QueryResult
+from runbook.traces import TraceError, read_trace
+from runbook.untrusted_files import UnreadableFile, read_untrusted
+
+_DIFF_BYTES = 4_000_000
+_MOST_SPANS = 40
+_MOST_STATES = 40
+_MOST_ITEMS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class ShownState:
+    """One state of the evidence."""
+
+    index: int
+    gold: bool
+    url: Excerpt
+    action: Excerpt
+    screenshot: Screenshot | None
+    thumbnail: Thumbnail | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSpan:
+    """One span of the evidence, with the states that are shown of it."""
+
+    trajectory: str
+    start: int
+    end: int
+    goal: Excerpt
+    states: list[ShownState]
+
+
+@dataclass(frozen=True, slots=True)
+class GoldPiece:
+    """A piece of the gold, and whether the evidence hit it."""
+
+    spans: list[str]
+    hit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SeenItem:
+    """One item of what the reader was given; an image is named only."""
+
+    text: Excerpt | None
+    image: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAttempt:
+    """One attempt: its record, what it did, and what it changed in its workspace."""
+
+    record: AttemptRecord
+    phases: list[Phase]
+    timeline: Timeline | None
+    problem: str
+    """Why there is no timeline."""
+    diff: Excerpt | None
+    place: str
+    """Its folder, below the run's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """One question in one run, ready to be shown."""
+
+    letter: str
+    place: str
+    """The question's folder, below the run's."""
+    result: QuestionResult
+    note: Excerpt | None
+    status: str
+    spans: list[ShownSpan]
+    spans_left_out: int
+    pictures_left_out: int
+    gold: list[GoldPiece]
+    seen: list[SeenItem]
+    items_left_out: int
+    response: Excerpt | None
+    reason: Excerpt | None
+    phases: list[Phase]
+    attempts: list[ShownAttempt]
+    trace: QuestionTrace | None
+    chains: Sequence[Chain]
+    """All ways through the stages, where there is more than one."""
+
+    @property
+    def query(self) -> QueryResult | None:
+        return self.result.query.result if self.result.query else None
+
+    @property
+    def mark(self) -> str:
+        """right, wrong, or open for a question without score."""
+        return "open" if self.result.score is None else "right" if self.result.score else "wrong"
+
+    @property
+    def outcome(self) -> str:
+        """Of the question; "" where nothing is recorded."""
+        return self.result.outcome.value if self.result.outcome else ""
+
+    @property
+    def seconds(self) -> float | None:
+        return self.query.seconds if self.query else None
+
+    @property
+    def cost(self) -> float | None:
+        """USD of all attempts; None where any is unknown or no model was used."""
+        wires = [attempt.wire for attempt in self.query.attempts] if self.query else []
+        costs = [wire.cost_usd if wire else None for wire in wires]
+        return None if not costs or None in costs else sum(cost for cost in costs if cost is not None)
+
+
+def chapter(
+    run: ReportedRun, result: QuestionResult, texts: Texts, studio: Studio | None, room: Room
+) -> Chapter:
+    """Put together what is shown of a question. Nothing that is damaged or gone raises.
+
+    Args:
+        studio: draws thumbnails; None where pictures are not shown, or are files.
+    """
+    query = result.query.result if result.query else None
+    spans, spans_left_out = _spans(run, result.question_id, query, texts, room)
+    spans, undrawn = _drawn(spans, studio, room.pictures)
+    seen, items_left_out = _seen(query, texts, room.context)
+    chains = list(result.chains)
+    evidence = query.evidence if query else None
+    reading = result.reading.reading if result.reading else None
+    verdict = result.verdict.verdict if result.verdict else None
+    return Chapter(
+        letter=run.letter,
+        place=f"questions/{question_slug(result.question_id)}",
+        result=result,
+        note=texts.excerpt(evidence.memory_markdown, room.note) if evidence else None,
+        status=evidence.evidence_status.value if evidence and evidence.evidence_status else "",
+        spans=spans,
+        spans_left_out=spans_left_out,
+        pictures_left_out=undrawn,
+        gold=_gold(run.gold.get(result.question_id), query),
+        seen=seen,
+        items_left_out=items_left_out,
+        response=texts.excerpt(reading.response, room.response) if reading else None,
+        reason=texts.excerpt(verdict.reason, room.response) if verdict and verdict.reason else None,
+        phases=phases(query.timings, query.seconds) if query else [],
+        attempts=_attempts(run, result.question_id, query, texts, room),
+        trace=run.traces.get(result.question_id),
+        chains=chains if len(chains) > 1 else (),
+    )
+
+
+def asked_text(run: ReportedRun, question_id: str) -> str:
+    """The question as the agent got it, from what an attempt kept; "" where none did."""
+    folder = run.folder.attempts_folder(question_id)
+    for place in sorted(folder.glob("*/workspace"))[:3] if folder.is_dir() else ():
+        try:
+            told = orjson.loads(read_untrusted(place / "question.json", 1_000_000, below=folder))
+        except (UnreadableFile, orjson.JSONDecodeError):
+            continue
+        if isinstance(told, dict) and isinstance(told.get("question"), str):
+            return str(told["question"])
+    return ""
+
+
+def _spans(
+    run: ReportedRun, question_id: str, query: QueryResult | None, texts: Texts, room: Room
+) -> tuple[list[ShownSpan], int]:
+    if query is None or query.evidence is None:
+        return [], 0
+    gold = run.gold.get(question_id)
+    given = query.evidence.trajectory_spans
+    left = _MOST_STATES
+    share = room.states // max(1, min(left, query.evidence.distinct_states if len(given) < 100 else left))
+    spans = []
+    for span in given[:_MOST_SPANS]:
+        entry = run.archive.entries.get(span.trajectory_id)
+        states = []
+        for index in span.states[:left]:
+            head = run.archive.head(span.trajectory_id, index)
+            states.append(
+                ShownState(
+                    index=index,
+                    gold=gold is not None and is_gold((span.trajectory_id, index), gold),
+                    url=texts.excerpt(head.url, min(160, share // 2)),
+                    action=texts.excerpt(head.action, min(200, share // 2)),
+                    screenshot=run.archive.screenshot(span.trajectory_id, index),
+                )
+            )
+        left -= len(states)
+        goal = texts.excerpt(entry.goal if entry else "", min(300, share))
+        spans.append(
+            ShownSpan(span.trajectory_id, span.start_state_index, span.end_state_index, goal, states)
+        )
+    return spans, len(given) - len(spans)
+
+
+def _drawn(spans: list[ShownSpan], studio: Studio | None, room: int) -> tuple[list[ShownSpan], int]:
+    """The spans with thumbnails of their first screenshots, and how many screenshots have none."""
+    shots = list(dict.fromkeys(one.screenshot for span in spans for one in span.states if one.screenshot))
+    if studio is None:
+        return spans, 0
+    chosen = shots[:MOST_PICTURES]
+    drawn = dict(zip(chosen, studio.draw(chosen, room), strict=True))
+    told: set[Screenshot] = set()
+    for_states = []
+    for span in spans:
+        states = []
+        for one in span.states:
+            fresh = one.screenshot is not None and one.screenshot not in told
+            thumbnail = drawn.get(one.screenshot) if fresh and one.screenshot else None
+            if one.screenshot:
+                told.add(one.screenshot)
+            states.append(ShownState(one.index, one.gold, one.url, one.action, one.screenshot, thumbnail))
+        for_states.append(ShownSpan(span.trajectory, span.start, span.end, span.goal, states))
+    return for_states, len(shots) - sum(one is not None for one in drawn.values())
+
+
+def _gold(gold: Gold | None, query: QueryResult | None) -> list[GoldPiece]:
+    if gold is None:
+        return []
+    cited = query.evidence.trajectory_spans if query and query.evidence else ()
+    return [
+        GoldPiece(
+            spans=[
+                f"{one.trajectory_id}, {_states(one.start_state_index, one.end_state_index)}"
+                for one in piece[:_MOST_SPANS]
+            ],
+            hit=any(
+                one.trajectory_id == span.trajectory_id
+                and one.start_state_index <= span.end_state_index
+                and span.start_state_index <= one.end_state_index
+                for one in piece
+                for span in cited
+            ),
+        )
+        for piece in gold.pieces[:_MOST_SPANS]
+    ]
+
+
+def _states(start: int, end: int) -> str:
+    return f"state {start}" if start == end else f"states {start} to {end}"
+
+
+def _seen(query: QueryResult | None, texts: Texts, room: int) -> tuple[list[SeenItem], int]:
+    if query is None:
+        return [], 0
+    items = query.context.items if texts.whole else query.context.items[:_MOST_ITEMS]
+    sizes = [len(one.text) if isinstance(one, TextItem) else 0 for one in items]
+    given = sizes if texts.whole else shares(sizes, room, ITEM_BYTES)
+    seen = [
+        SeenItem(texts.excerpt(one.text, share), "")
+        if isinstance(one, TextItem)
+        else SeenItem(None, f"{Path(one.path).parent.parent.name} state {Path(one.path).stem}")
+        for one, share in zip(items, given, strict=True)
+    ]
+    return seen, len(query.context.items) - len(items)
+
+
+def _attempts(
+    run: ReportedRun, question_id: str, query: QueryResult | None, texts: Texts, room: Room
+) -> list[ShownAttempt]:
+    records = query.attempts if query else []
+    steps = max(4, room.steps // max(1, len(records)))
+    made = []
+    for record in records:
+        place = run.folder.attempts_folder(question_id) / str(record.number)
+        timeline, problem = _timeline(place, texts, steps, room.step)
+        made.append(
+            ShownAttempt(
+                record=record,
+                phases=phases(record.timings, record.seconds),
+                timeline=timeline,
+                problem=problem,
+                diff=_diff(place, texts, room.diff // max(1, len(records))),
+                place=f"questions/{question_slug(question_id)}/attempts/{record.number}",
+            )
+        )
+    return made
+
+
+def _timeline(place: Path, texts: Texts, steps: int, step_bytes: int) -> tuple[Timeline | None, str]:
+    if not (place / "trace.jsonl").is_file():
+        return None, "No trace was kept."
+    try:
+        return read_timeline(read_trace(place / "trace.jsonl"), texts, steps=steps, step_bytes=step_bytes), ""
+    except TraceError as error:
+        return None, f"The trace cannot be read: {error}"
+
+
+def _diff(place: Path, texts: Texts, most: int) -> Excerpt | None:
+    try:
+        data = read_untrusted(place / "workspace.diff", _DIFF_BYTES)
+    except UnreadableFile:
+        return None
+    return texts.excerpt(data.decode("utf-8", "replace"), most) if data.strip() else None
+
+
+def named_usage(usage: Any) -> Mapping[str, int]:
+    """The buckets of a usage that are known."""
+    return {name.replace("_", " "): count for name, count in usage.model_dump().items() if count is not None}

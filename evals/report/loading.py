@@ -1,0 +1,104 @@
+"""A run as a report reads it: what is damaged or gone is said, and all the rest is shown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from evals.dataset import DatasetError, load_data_root
+from evals.question import EvalQuestion, Gold
+from evals.recorded import RecordedRun
+from evals.report.pictures import Archive
+from evals.runs.folder import RunError, RunFolder
+from evals.runs.results import QuestionRecords, QuestionResult
+from evals.traces.run import QuestionTrace, trace_run
+
+
+@dataclass
+class ReportedRun:
+    """One run and everything around it that can still be read."""
+
+    letter: str
+    """A or B."""
+    run: RecordedRun
+    questions: Mapping[str, EvalQuestion]
+    """By id; none where the data root is gone or changed."""
+    gold: Mapping[str, Gold]
+    archive: Archive
+    traces: Mapping[str, QuestionTrace]
+    notes: list[str] = field(default_factory=list)
+    """What could not be read, and why."""
+
+    @property
+    def folder(self) -> RunFolder:
+        return self.run.folder
+
+    @cached_property
+    def several(self) -> bool:
+        """Whether any stage was repeated."""
+        return self.run.record.config.repeats.several
+
+
+def load(path: Path, letter: str) -> ReportedRun:
+    """Read a run, finished or not. Raises RunError where it is none, or of another version."""
+    folder = RunFolder.open(path)
+    record = folder.record()
+    notes: list[str] = []
+    results: dict[str, QuestionResult] = {}
+    damaged = []
+    for question_id in record.questions:
+        try:
+            results[question_id] = QuestionRecords(folder, record, question_id).result(question_id)
+        except RunError as error:
+            damaged.append(str(error))
+    if damaged:
+        notes.append(
+            f"The records of {len(damaged)} questions are damaged, so they are left out. First: {damaged[0]}"
+        )
+    run = RecordedRun(folder, record, results)
+    if not any(result.query for result in results.values()):
+        notes.append("No question has been asked yet.")
+    elif missing := sum(result.query is None for result in results.values()):
+        notes.append(f"{missing} of {len(results)} questions have not been asked yet.")
+    questions, gold = _data(run, notes)
+    return ReportedRun(
+        letter=letter,
+        run=run,
+        questions=questions,
+        gold=gold,
+        archive=Archive(record.config.store),
+        traces=_traces(path, damaged=bool(damaged), notes=notes),
+        notes=notes,
+    )
+
+
+def _data(run: RecordedRun, notes: list[str]) -> tuple[dict[str, EvalQuestion], Mapping[str, Gold]]:
+    config = run.record.config
+    try:
+        data = load_data_root(config.data, config.tier)
+    except DatasetError as error:
+        notes.append(f"Questions are shown as the agent got them, without type, answer or gold: {error}")
+        return {}, {}
+    if dict(data.digests) != run.record.data_digests:
+        notes.append(
+            f"{config.data} changed since the run began, so its answers and gold are not shown: restore it."
+        )
+        return {}, {}
+    if data.gold is None:
+        notes.append("The data has no gold evidence, so nothing is said of what was missed.")
+    return {question.id: question for question in data.questions}, data.gold or {}
+
+
+def _traces(path: Path, *, damaged: bool, notes: list[str]) -> dict[str, QuestionTrace]:
+    if damaged:
+        notes.append("What agents did is not counted over the run, because of the damaged records.")
+        return {}
+    try:
+        traces = trace_run(path)
+    except RunError as error:
+        notes.append(f"What agents did is not counted: {error}")
+        return {}
+    untraced = sum(attempt.figures is None for one in traces.questions for attempt in one.attempts)
+    if untraced:
+        notes.append(f"{untraced} attempts have no trace that can be read: their timelines are empty.")
+    return {one.question_id: one for one in traces.questions}

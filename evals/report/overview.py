@@ -1,0 +1,260 @@
+"""The figures at the head of a report: each run by itself."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from evals.aggregate import latency_figures
+from evals.evidence_recall import summarize_recall
+from evals.report.chapter import Chapter
+from evals.report.loading import ReportedRun
+from evals.report.timings import Phase, mean_phases
+from evals.runs.results import QuestionResult
+from evals.runs.spending import spending
+from evals.statistics.bootstrap import mean_interval
+from evals.statistics.clusters import clusters_of
+from evals.statistics.intervals import Interval, wilson_interval
+from evals.traces.classes import rules
+from runbook.outcomes import INFRASTRUCTURE_FAILURES, METHOD_FAILURES, Outcome
+
+STAGES = {
+    "in_candidates": "in the candidates",
+    "listed": "listed to the agent",
+    "opened": "opened",
+    "cited": "cited",
+    "in_context": "in the reader's context",
+    "answered": "answered right",
+}
+"""How far gold comes, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share of questions with its interval; `value` is None where nothing counts."""
+
+    value: float | None
+    interval: Interval | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TypeRow:
+    """The questions of one type."""
+
+    name: str
+    questions: int
+    right: Share
+    hit: Share
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeRow:
+    """The questions that ended in one way."""
+
+    name: str
+    count: int
+    share: float
+    kind: str
+    """good, method, infrastructure or open."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageRow:
+    """A stage that gold comes to: the mean share of its pieces."""
+
+    name: str
+    share: float
+    questions: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRow:
+    """Tool calls of one class, a question."""
+
+    name: str
+    calls: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """One run in figures."""
+
+    letter: str
+    name: str
+    settings: list[tuple[str, str]]
+    questions: int
+    asked: int
+    tier_questions: int
+    smoke: bool
+    accuracy: Share
+    strict: float | None
+    hit: Share
+    latency: dict[str, float | None]
+    spent: dict[str, Any] | None
+    types: list[TypeRow]
+    phases: list[Phase]
+    outcomes: list[OutcomeRow]
+    stages: list[StageRow]
+    errors: list[tuple[str, int]]
+    classes: list[ClassRow]
+    notes: list[str]
+
+    @property
+    def has_reader(self) -> bool:
+        return self.accuracy.count > 0
+
+
+def overview(run: ReportedRun, chapters: Sequence[Chapter]) -> Overview:
+    """The figures of a run, finished or not."""
+    results = list(run.run.results.values())
+    asked = [result for result in results if result.query is not None]
+    seconds = [result.query.result.seconds for result in asked if result.query]
+    accuracy = right_share(run, results)
+    record = run.run.record
+    correct = sum(result.score or 0 for result in results)
+    notes = [*run.notes, *filter(None, [run.archive.problem])]
+    return Overview(
+        letter=run.letter,
+        name=run.run.name,
+        settings=_settings(run),
+        questions=len(record.questions),
+        asked=len(asked),
+        tier_questions=record.tier_questions,
+        smoke=record.smoke,
+        accuracy=accuracy,
+        strict=accuracy.value * accuracy.count / len(record.questions)
+        if accuracy.value is not None and record.questions
+        else None,
+        hit=_hit_share(run, results),
+        latency=latency_figures(seconds),
+        spent=spending(
+            [query for result in results for query in result.queries],
+            correct if accuracy.count else None,
+        ),
+        types=[_type_row(run, kind, results) for kind in sorted({one.question_type for one in results})],
+        phases=mean_phases([one.phases for one in chapters if one.phases]),
+        outcomes=_outcomes(results),
+        stages=_stages(run),
+        errors=Counter(
+            one.error_class.replace("_", " ") for one in run.traces.values() if one.error_class
+        ).most_common(),
+        classes=_classes(run),
+        notes=notes,
+    )
+
+
+def right_share(run: ReportedRun, results: Iterable[QuestionResult]) -> Share:
+    """The share of right answers among those with a score; repeats of a question are one mean."""
+    scores = {one.question_id: one.mean_score for one in results if one.mean_score is not None}
+    values = list(scores.values())
+    if not values:
+        return Share(None, None, 0)
+    if all(value in (0, 1) for value in values):
+        interval = wilson_interval(int(sum(values)), len(values))
+    else:
+        interval = mean_interval(np.array(values), clusters_of(list(scores), run.gold))
+    return Share(fmean(values), interval, len(values))
+
+
+def _hit_share(run: ReportedRun, results: Sequence[QuestionResult]) -> Share:
+    recalls = {
+        one.question_id: one.query.evidence_recall
+        for one in results
+        if one.query and one.query.evidence_recall and one.query.evidence_recall.pieces
+    }
+    figures = summarize_recall(recalls.values())
+    hits = np.array([recall.hit for recall in recalls.values()], dtype=float)
+    interval = mean_interval(hits, clusters_of(list(recalls), run.gold)) if len(hits) > 1 else None
+    return Share(figures.hit, interval, figures.questions)
+
+
+def _type_row(run: ReportedRun, kind: str, results: Sequence[QuestionResult]) -> TypeRow:
+    those = [one for one in results if one.question_type == kind]
+    seconds = [one.query.result.seconds for one in those if one.query]
+    return TypeRow(
+        kind, len(those), right_share(run, those), _hit_share(run, those), fmean(seconds) if seconds else None
+    )
+
+
+def _outcomes(results: Sequence[QuestionResult]) -> list[OutcomeRow]:
+    counted = Counter(result.outcome for result in results)
+    return [
+        OutcomeRow(
+            outcome.value if outcome else "not asked yet", count, count / len(results), kind_of(outcome)
+        )
+        for outcome, count in counted.most_common()
+    ]
+
+
+def kind_of(outcome: Outcome | None) -> str:
+    """good, method, infrastructure or open: whose doing an outcome is."""
+    if outcome is None:
+        return "open"
+    if outcome in INFRASTRUCTURE_FAILURES:
+        return "infrastructure"
+    return "method" if outcome in METHOD_FAILURES else "good"
+
+
+def _stages(run: ReportedRun) -> list[StageRow]:
+    rows = []
+    for stage, name in STAGES.items():
+        told = [getattr(one.funnel, stage) for one in run.traces.values()]
+        known = [float(value) for value in told if value is not None]
+        if known:
+            rows.append(StageRow(name, fmean(known), len(known)))
+    return rows if any(stage.name == STAGES["cited"] for stage in rows) else []
+
+
+def _classes(run: ReportedRun) -> list[ClassRow]:
+    counted = Counter[str]()
+    traced = 0
+    for question in run.traces.values():
+        figures = [attempt.figures for attempt in question.attempts if attempt.figures]
+        traced += bool(figures)
+        for one in figures:
+            counted.update(one.classes)
+    total = counted.total()
+    return [
+        ClassRow(kind.replace("_", " "), counted[kind] / traced, counted[kind] / total)
+        for kind in rules().order
+        if counted[kind]
+    ]
+
+
+def _settings(run: ReportedRun) -> list[tuple[str, str]]:
+    record = run.run.record
+    config = record.config
+    versions = sorted(
+        {
+            f"{attempt.agent} {attempt.agent_version}".strip()
+            for result in run.run.results.values()
+            if result.query
+            for attempt in result.query.result.attempts
+        }
+    )
+    told = [
+        ("agent", ", ".join(versions) or config.agent),
+        ("model", config.model),
+        ("effort", config.effort),
+        ("reader", config.reader.model if config.reader else ""),
+        ("judge", config.judge.model if config.judge else ""),
+        ("tier", config.tier),
+        ("sandbox", config.sandbox),
+        ("profile", config.profile),
+        ("attempts", str(config.attempts)),
+        ("deadline", f"{config.timeout:g} s"),
+        ("state budget", str(config.budget)),
+        ("seed", str(config.seed)),
+        ("begun", record.created_at),
+        ("data", str(config.data)),
+        ("store", str(config.store)),
+        ("git revision", record.git_revision or ""),
+        *((f"version of {name}", value) for name, value in sorted(record.versions.items())),
+    ]
+    return [(name, value) for name, value in told if value]
