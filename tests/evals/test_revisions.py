@@ -1,0 +1,149 @@
+"""A later reader or judge makes new records beside the old ones; nothing is rewritten, both can be seen."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from evals.recorded import load_run
+from evals.runs.folder import RunError, RunFolder
+from evals.runs.revising import change_of, revised
+from evals.runs.summary import summarise
+from runbook.cli.failures import Mistake
+from runbook.cli.running import evaluate_again
+from runbook.endpoint.config import EndpointConfig
+from tests.recorded_runs import Answer, write_run
+
+RIGHT = '{"label": 1, "reason": "names the flaw"}'
+WRONG = '{"label": 0, "reason": "goes along with it"}'
+
+
+@pytest.fixture
+def run(data_root: Path, tmp_path: Path) -> RunFolder:
+    """Three questions, the first two for a judge, which has found all of them right."""
+    rows = [json.loads(line) for line in (data_root / "questions.jsonl").read_text().splitlines()]
+    for row in rows[:2]:
+        row |= {"question_type": "static-environment-abs", "eval_function": "llm_abstention_checker"}
+    (data_root / "questions.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    folder = write_run(tmp_path / "run", data_root, {f"q-{n}": Answer(score=1) for n in range(3)})
+    for file in folder.path.glob("questions/*/verdict.1.json"):
+        record = json.loads(file.read_bytes())
+        if record["question_id"] != "q-2":
+            record["verdict"] |= {"judge_model": "old", "judge_prompt_sha256": "p", "reason": "it does"}
+            file.write_text(json.dumps(record))
+    return folder
+
+
+@pytest.fixture
+def endpoint(model: Any) -> EndpointConfig:
+    return EndpointConfig(model="new", base_url=model.url, retry_seconds=2, backoff_seconds=0.01)
+
+
+def again(run: RunFolder, **changes: Any) -> RunFolder:
+    now = revised(run.record(), run.latest_revision(), **changes)
+    evaluate_again(run.path, now, Console(file=io.StringIO()))
+    return RunFolder.open(run.path)
+
+
+def contents(run: RunFolder) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in run.path.rglob("*.json")}
+
+
+def test_a_new_judge_judges_beside_the_old_one(run: RunFolder, model: Any, endpoint: EndpointConfig) -> None:
+    model.says(WRONG)
+    before = contents(run)
+    new = again(run, judge=endpoint)
+    assert summarise(new)["accuracy"]["strict"] == pytest.approx(1 / 3), "the matcher's question stays right"
+    assert summarise(new)["judge"] == "new"
+    old = RunFolder.open(run.path.with_name("run@0"))
+    assert (summarise(old)["accuracy"]["strict"], summarise(old)["judge"]) == (1.0, "gpt-5.2")
+    after = contents(run)
+    assert {path: after[path] for path in before} == before, "nothing was rewritten"
+    added = sorted(path.name for path in after.keys() - before.keys() if "votes" not in path.parts)
+    assert added == ["run.1.json", "verdict.2.json", "verdict.2.json"]
+
+
+def test_how_two_judges_differ_is_told_by_kappa_and_a_list(
+    run: RunFolder,
+    model: Any,
+    endpoint: EndpointConfig,
+    answer: Callable[..., Any],
+    saying: Callable[..., Any],
+) -> None:
+    ready = answer(saying("ready"))
+    model.answers = [ready, ready, answer(saying(RIGHT)), answer(saying(WRONG))]
+    before = load_run(run.path)
+    again(run, judge=endpoint)
+    change = change_of(before.results, load_run(run.path).results)
+    assert (change.agreement.count, change.agreement.agreed, change.agreement.kappa) == (2, 1, 0.0)
+    (differing,) = change.disagreements
+    assert (differing.before, differing.after, differing.reason_after) == (1, 0, "goes along with it")
+
+
+def test_more_votes_of_the_same_judge_are_a_revision_too(
+    run: RunFolder, model: Any, endpoint: EndpointConfig
+) -> None:
+    model.says(RIGHT)
+    again(run, judge=endpoint)
+    new = again(run, votes=3)
+    assert new.record().revision == 2
+    verdict = load_run(run.path).results["q-0"].verdict
+    assert verdict is not None
+    assert verdict.verdict is not None
+    assert [vote.cached for vote in verdict.verdict.votes] == [True, False, False], "one was paid for before"
+
+
+def test_a_new_reader_reads_the_recorded_contexts_and_is_judged(
+    run: RunFolder, model: Any, endpoint: EndpointConfig
+) -> None:
+    model.says(RIGHT)  # as an answer it is wrong, as a verdict it is right
+    before = contents(run)
+    new = again(run, reader=endpoint, judge=endpoint)
+    results = load_run(new.path).results
+    assert {one.reading.k for one in results.values() if one.reading} == {2}
+    assert {one.score for one in (results["q-0"], results["q-1"])} == {1}
+    assert results["q-2"].score == 0
+    assert all(contents(run)[path] == content for path, content in before.items())
+
+
+def test_a_judge_that_fails_once_costs_that_question_only(
+    run: RunFolder,
+    model: Any,
+    endpoint: EndpointConfig,
+    answer: Callable[..., Any],
+    saying: Callable[..., Any],
+) -> None:
+    ready = answer(saying("ready"))
+    bad = answer({"error": {"message": "too long"}}, status=413)
+    model.answers = [ready, ready, bad, answer(saying(RIGHT))]
+    now = revised(run.record(), 0, judge=endpoint)
+    now = now.model_copy(update={"config": now.config.model_copy(update={"reader": endpoint, "gates": ()})})
+    evaluate_again(run.path, now, Console(file=io.StringIO()))
+    assert summarise(RunFolder.open(run.path))["outcomes"] == {"judge_error": 1, "ok": 2}
+
+
+def test_a_judge_that_refuses_a_parameter_is_told_before_anything_is_written(
+    run: RunFolder, model: Any, endpoint: EndpointConfig, answer: Callable[..., Any]
+) -> None:
+    model.answers = [answer({"error": {"message": "unsupported parameter: reasoning_effort"}}, status=400)]
+    before = contents(run)
+    with pytest.raises(Mistake, match=r"reasoning_effort.*judge\.sampling\.drop|reader\.sampling\.drop"):
+        again(run, reader=endpoint, judge=endpoint)
+    assert contents(run) == before
+
+
+def test_only_the_latest_revision_can_be_worked_on(run: RunFolder) -> None:
+    with pytest.raises(RunError, match="no revision 7, its latest is 0"):
+        RunFolder.open(run.path.with_name("run@7"))
+    with pytest.raises(RunError, match="can only be looked at"), RunFolder(run.path, 0).locked():
+        pass
+
+
+def test_a_folder_whose_name_has_the_sign_is_still_a_run(run: RunFolder) -> None:
+    named = run.path.with_name("run@7")
+    run.path.rename(named)
+    assert RunFolder.open(named).path == named
