@@ -52,6 +52,8 @@ class AgentMemory:
             attempt = Attempt(number, task, self._arm, known, candidates)
             record, evidence = attempt.run()
             records.append(record)
+            if record.outcome is Outcome.HAYSTACK_MODIFIED:
+                task.haystack.distrust()
             waits = self._waits_for(record, time.monotonic() - begun)
             left -= not waits
             again = waits or (left > 0 and record.outcome in RETRIED)

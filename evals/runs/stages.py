@@ -70,7 +70,7 @@ class Stages:
         if query.outcome is Outcome.HAYSTACK_MODIFIED:
             raise RunError(
                 "an agent changed the haystack, which other questions would read: the run stops here; "
-                "`runbook store verify --repair` removes what was changed, a resume imports it again; "
+                "a resume builds the haystack anew, the store has its own files; "
                 "docker and bubblewrap mount the haystack read-only"
             )
         return query

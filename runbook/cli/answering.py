@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from manifests.store import Store
-from runbook.cli.assembly import ArmSettings, assemble_memory
+from runbook.cli.assembly import ArmSettings, assemble_memory, may_write_haystacks
 from runbook.cli.failures import FAILURE, Mistake
 from runbook.cli.haystacks import Haystacks
 from runbook.cli.home import home
@@ -45,7 +45,7 @@ def answer(
         assemble_memory(
             settings, lambda line: console.print(line, highlight=False, soft_wrap=True)
         ) as memory,
-        Haystacks(opened, console.print).open(slugs) as view,
+        Haystacks(opened, console.print).open(slugs, private=may_write_haystacks(settings)) as view,
     ):
         memory.insert(view)
         result = memory.query(

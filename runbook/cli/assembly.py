@@ -110,6 +110,14 @@ def chosen_agent(settings: ArmSettings) -> Agent:
     )
 
 
+def may_write_haystacks(settings: ArmSettings) -> bool:
+    """Whether an agent could write to the files of a view, because nothing mounts it read-only."""
+    agent = chosen_agent(settings)
+    if isinstance(agent, ExternalAgent):
+        return True
+    return not agent.trusted and settings.allow_no_isolation and settings.sandbox in ("auto", "process")
+
+
 def gateway_settings(agent: Agent, settings: ArmSettings) -> GatewaySettings:
     """The gateway's settings, with the endpoint that the command line names before all others."""
     if settings.model_url is None or agent.wire is None:

@@ -1,5 +1,6 @@
 """`runbook eval official`: our controller inside the public harness of a user's checkout."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -73,7 +74,7 @@ def official(
     from evals.runs.folder import RunFailure
     from manifests.importing import import_lme_v2
     from manifests.store import Store
-    from runbook.cli.assembly import ArmSettings, assemble_memory
+    from runbook.cli.assembly import ArmSettings, assemble_memory, may_write_haystacks
     from runbook.cli.haystacks import Haystacks
     from runbook.cli.importing import print_warnings
     from runbook.cli.terminal import terminal
@@ -121,7 +122,7 @@ def official(
     with assemble_memory(settings, console.print) as memory:
         backend = Backend(
             memory=memory,
-            open_view=haystacks.open,
+            open_view=partial(haystacks.open, private=may_write_haystacks(settings)),
             slugs=dict(report.slugs),
             haystacks=frozenset(frozenset(root.haystacks[question.id]) for question in chosen),
         )

@@ -20,6 +20,7 @@ from evals.runs.results import load_results
 from evals.runs.stages import Stages
 from evals.runs.summary import is_pending, summarise
 from manifests.store import Store
+from runbook.cli.assembly import may_write_haystacks
 from runbook.cli.endpoints import refuse_refusing
 from runbook.cli.evaluators import Evaluators, open_evaluators, refuse_unofficial
 from runbook.cli.failures import Mistake
@@ -27,6 +28,7 @@ from runbook.cli.haystacks import Haystacks
 from runbook.cli.memories import open_memory
 from runbook.cli.preparing import (
     Prepared,
+    arm_settings,
     choose_questions,
     haystack_digests,
     import_trajectories,
@@ -207,7 +209,7 @@ def open_stages(
     store = Store.open(config.store)
     slugs = import_trajectories(prepared, store, console)
     refuse_impossible_gold(prepared, {one: store.get(slug).states for one, slug in slugs.items()})
-    haystacks = Haystacks(store, console.print)
+    haystacks, private = Haystacks(store, console.print), may_write_haystacks(arm_settings(config))
     evaluators = stack.enter_context(open_evaluators(config, run, console, cancel))
     folder = open_run(slugs, evaluators)
     stack.enter_context(folder.locked())
@@ -220,6 +222,7 @@ def open_stages(
             [slugs[one] for one in prepared.data.haystacks[question_id]],
             summaries=config.summaries,
             manifests=config.manifests,
+            private=private,
         ),
         reader=evaluators.reader,
         judge=evaluators.judge,

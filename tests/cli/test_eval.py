@@ -272,12 +272,17 @@ def test_a_changed_haystack_stops_the_run_before_others_read_it(
     runbook: Runbook, data_root: Path, tmp_path: Path
 ) -> None:
     script = f"for f in haystack/trajectories/*/0001.txt; do echo poison >> $f; done; {SUBMIT}"
-    command = ["eval", "run", "--data", str(data_root), "--out", "run", "--concurrency", "1"]
-    ended = runbook(*command, *agent(script))
+    command = ["eval", "run", "--data", data_root, "--store", tmp_path / "store", "--concurrency", "1"]
+    ended = runbook(*command, "--out", "run", *agent(script))
     assert ended.returncode == 2
-    assert "store verify --repair" in ended.stderr
+    assert "a resume builds the haystack anew" in ended.stderr
     shown = json.loads(runbook("eval", "show", "run", "--json").stdout)
     assert shown["outcomes"] == {"haystack_modified": 1}
+    assert runbook("store", "verify", "--store", tmp_path / "store").returncode == 0
+    unharmed = runbook(*command, "--out", "again", *agent(f"! grep -rq poison haystack/ && {SUBMIT}"))
+    assert unharmed.returncode == 0, unharmed.stderr
+    shown = json.loads(runbook("eval", "show", "again", "--json").stdout)
+    assert set(shown["outcomes"]) == {"ok"}
 
 
 def test_paths_are_never_taken_for_markup(runbook: Runbook, data_root: Path) -> None:
