@@ -42,6 +42,8 @@ class Exported:
     packages: list[Path]
     """The folders of the domains, for the public packaging scripts; none for an unofficial export."""
     obstacles: list[str]
+    label: str = ""
+    """What has to be said beside the result."""
 
 
 def export(
@@ -70,7 +72,9 @@ def export(
     folder = run.folder.path / "exports"
     folder.mkdir(exist_ok=True)
     questions = [question for question in data.questions if question.id in run.results]
+    label = _label(run)
     stamp = {"unofficial": against} if unofficial else {}
+    stamp |= {"label": label} if label else {}
     files = _write_results(folder, run, data, questions, stamp)
     packages = []
     for domain in () if unofficial else DOMAINS:
@@ -79,7 +83,7 @@ def export(
             package = folder / f"{name}_{domain}_{run.record.config.tier}"
             files += _write_package(package, run, data, chosen, domain=domain, method=name)
             packages.append(package)
-    return Exported(files, packages, against)
+    return Exported(files, packages, against, label)
 
 
 def _write_results(
@@ -134,6 +138,7 @@ def _run_args(
         "model": config.reader.model,
         "evaluator_model": config.judge.model,
         "started_at_utc": run.record.created_at,
+        "label": _label(run),
         "harness": f"agent-runbook {run.record.versions.get('agent-runbook', '')}".strip(),
         "settings": {"agent": _agent(run), **config.model_dump(mode="json", exclude=_PRIVATE)},
         "versions": run.record.versions,
@@ -145,6 +150,17 @@ def _run_args(
             if record and record.reading and record.reading.fallback
         },
     }
+
+
+def _label(run: RecordedRun) -> str:
+    """That the settings were chosen on questions of a benchmark; empty where they were not."""
+    tuned = run.record.config.tuned_on
+    if tuned is None:
+        return ""
+    return (
+        f"settings chosen out of {tuned.settings} on {tuned.questions} questions (sha256 of their ids: "
+        f"{tuned.digest}); on those the result is too good"
+    )
 
 
 def _agent(run: RecordedRun) -> str:

@@ -27,6 +27,18 @@ class RepeatCounts(BaseModel):
         return max(self.agent, self.reader, self.judge) > 1
 
 
+class TunedOn(BaseModel):
+    """The questions on which a study chose these settings: on them a result is too good."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    digest: str
+    """SHA-256 of their sorted ids, one a line."""
+    questions: int = Field(ge=1)
+    settings: int = Field(ge=1)
+    """How many settings were tried."""
+
+
 class RunConfig(BaseModel):
     """Resolved settings of a run."""
 
@@ -91,6 +103,7 @@ class RunConfig(BaseModel):
     summaries: bool = False
     helper: bool = True
     candidates: bool = True
+    tuned_on: TunedOn | None = None
     seed: int = 0
     """Shuffles the order of questions, draws the random baseline, and is what all other seeds derive from."""
 

@@ -31,5 +31,7 @@ def export(
     console = terminal()
     for path in done.packages or done.files:
         console.print(inert(str(path)))
+    if done.label:
+        console.print(f"Label: {inert(done.label)}.")
     if done.obstacles:
         console.print(f"No benchmark result: {inert('; '.join(done.obstacles))}")

@@ -1,0 +1,178 @@
+"""The settings that a study may try: choices and ranges of a run's settings, checked before anything runs."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from hashlib import sha256
+from itertools import product
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from evals.runs.config import RunConfig
+from evals.tuning.study_file import Scalar, StudyError, StudyFile, flat
+from runbook.complaints import of_validation
+
+Setting = Mapping[str, Scalar]
+"""A value for each dimension of the space: of a key itself, or the option of a variant."""
+
+MEASURING = frozenset(
+    "reader judge repeats votes profile upstream token_counter tokenizer preprocessor".split()
+    + "data tier store limit sample question_ids seed gates concurrency tuned_on".split()
+)
+"""Keys that say what is measured and how: the same in all settings, or they could not be compared."""
+
+
+class Range(BaseModel):
+    """Numbers from low to high, both included."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    low: int | float
+    high: int | float
+    step: int | float | None = None
+    log: bool = False
+    """Even on a logarithmic scale."""
+
+    @model_validator(mode="after")
+    def _sound(self) -> "Range":
+        if not self.low < self.high or not math.isfinite(self.high - self.low):
+            raise ValueError("low has to be below high")
+        if self.step is not None and (self.step <= 0 or self.log):
+            raise ValueError("step has to be above 0, and goes without log")
+        if self.log and self.low <= 0:
+            raise ValueError("log needs a low above 0")
+        return self
+
+    @property
+    def whole(self) -> bool:
+        """Whether its numbers are whole ones."""
+        return isinstance(self.low, int) and isinstance(self.high, int) and isinstance(self.step or 1, int)
+
+    def values(self) -> list[Scalar] | None:
+        """All of them; None where there are infinitely many."""
+        if self.step is None and not self.whole:
+            return None
+        step = self.step or 1
+        count = math.floor((self.high - self.low) / step + 1e-9) + 1
+        return [self.low + index * step for index in range(count)]
+
+
+Dimension = Range | tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Dimensions by name, and what the options of variants stand for."""
+
+    dimensions: Mapping[str, Dimension]
+    variants: Mapping[str, Mapping[str, Mapping[str, Any]]]
+
+    @property
+    def size(self) -> int | None:
+        """How many settings there are; None for infinitely many."""
+        sizes = [len(values) if (values := _values(one)) is not None else None for one in self.dimensions.values()]
+        return None if None in sizes else math.prod(size for size in sizes if size is not None)
+
+    def settings(self) -> Iterator[Setting]:
+        """All settings of a finite space."""
+        values = [_values(one) or [] for one in self.dimensions.values()]
+        return (dict(zip(self.dimensions, one, strict=True)) for one in product(*values))
+
+    def changes(self, setting: Setting) -> dict[str, Any]:
+        """What a setting puts over the base, by dotted key."""
+        changes: dict[str, Any] = {}
+        for name, value in setting.items():
+            changes |= flat(self.variants[name][str(value)]) if name in self.variants else {name: value}
+        return changes
+
+
+def digest(setting: Setting) -> str:
+    """The same for equal settings."""
+    return sha256(orjson.dumps(dict(setting), option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+
+
+def space_of(study: StudyFile, check: Callable[[Mapping[str, Any]], object]) -> Space:
+    """The space of a study.
+
+    Args:
+        check: raises ValueError for changes, by dotted key, that do not fit the base.
+
+    Raises:
+        StudyError: it is empty, or a key or value is none of a run's settings, each tried alone on the base.
+    """
+    dimensions: dict[str, Dimension] = {
+        key: _dimension(key, value) for key, value in flat(study.space).items()
+    }
+    for name, options in study.variants.items():
+        if name in RunConfig.model_fields or name in dimensions:
+            raise StudyError(f"variants.{name}: a variant needs a name that is no setting's")
+        dimensions[name] = tuple(options)
+    _refuse_empty(dimensions)
+    _refuse_twice(study)
+    space = Space(dimensions, study.variants)
+    for name, dimension in dimensions.items():
+        for value in (dimension.low, dimension.high) if isinstance(dimension, Range) else dimension:
+            changes = space.changes({name: value})
+            for key in changes:
+                _refuse_key(name, key)
+            try:
+                check(changes)
+            except ValueError as error:
+                raise StudyError(f"{_place(name, study)} = {value!r}: {error}") from None
+    return space
+
+
+def _dimension(key: str, value: Any) -> Dimension:
+    if isinstance(value, dict):
+        try:
+            return Range.model_validate(value)
+        except ValidationError as error:
+            raise StudyError(f"space.{key}: {of_validation(error)}") from None
+    if not isinstance(value, list) or not all(isinstance(one, (bool, int, float, str)) for one in value):
+        raise StudyError(
+            f"space.{key}: write a list of values, or {{low = 1, high = 9}}; "
+            "what is no number, word or truth value goes into [variants.NAME.OPTION]"
+        )
+    return tuple(dict.fromkeys(value)) if len({type(one) for one in value}) == 1 else tuple(value)
+
+
+def _values(dimension: Dimension) -> list[Scalar] | None:
+    return dimension.values() if isinstance(dimension, Range) else list(dimension)
+
+
+def _refuse_empty(dimensions: Mapping[str, Dimension]) -> None:
+    if not dimensions:
+        raise StudyError("the space is empty: name what to try under [space] or [variants.NAME.OPTION]")
+    for name, dimension in dimensions.items():
+        if not isinstance(dimension, Range) and not dimension:
+            raise StudyError(f"space.{name}: there is nothing to choose from")
+    if all(not isinstance(one, Range) and len(one) == 1 for one in dimensions.values()):
+        raise StudyError("the space holds one setting only: there is nothing to tune")
+
+
+def _refuse_twice(study: StudyFile) -> None:
+    """A key that two dimensions set would be whatever came last."""
+    owners = dict.fromkeys(flat(study.space), "space")
+    for name, options in study.variants.items():
+        keys = {key for option in options.values() for key in flat(option)}
+        for key in keys:
+            if key in owners:
+                raise StudyError(f"{key} is tried twice: in {owners[key]} and in variants.{name}")
+        owners |= dict.fromkeys(keys, f"variants.{name}")
+
+
+def _refuse_key(name: str, key: str) -> None:
+    top = key.partition(".")[0]
+    if top not in RunConfig.model_fields:
+        close = get_close_matches(top, RunConfig.model_fields, 1)
+        meant = f"; did you mean {close[0]}?" if close else ""
+        raise StudyError(f"{name}: there is no setting {key!r}{meant}")
+    if top in MEASURING:
+        raise StudyError(f"{name}: {top} says what is measured, so it is the same in all settings: put it into [base]")
+
+
+def _place(name: str, study: StudyFile) -> str:
+    return f"variants.{name}" if name in study.variants else f"space.{name}"

@@ -1,0 +1,95 @@
+"""A study's TOML file: what is the same in all settings, what is tried, and what it may cost.
+
+    [study]     objective, shares and confidence    [caps]   settings, usd, hours
+    [base]      a run's settings, as for `runbook eval run CONFIG.toml`
+    [space]     key = [values] or {low, high, step, log}; a key may be dotted
+    [variants.NAME.OPTION]   keys that change together; one option of each name is tried at a time
+"""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from runbook.complaints import of_system, of_validation
+
+Scalar = bool | int | float | str
+
+
+class StudyError(ValueError):
+    """The study cannot be done as its file says; the message names file, key and mend."""
+
+
+class StudyOptions(BaseModel):
+    """What is looked for, and how surely."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    objective: Literal["lafs", "pareto"] | None = None
+    """LAFS gain over the published points, or quality, latency and price side by side; None is lafs with a
+    reader and pareto without one."""
+    money: bool = True
+    """Whether a lower price makes a point of the Pareto set."""
+    confirm: float = Field(default=0.4, ge=0.1, le=0.9)
+    """Share of the questions that is kept for confirmation."""
+    keep: float = Field(default=0.5, ge=0, le=1)
+    """Share of the best quality below which a setting is of no use, however quick it is."""
+    confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    """Of the limits that stop a setting early."""
+    block: int = Field(default=5, ge=1)
+    """Questions between two looks at a setting."""
+    seed: int = Field(default=0, ge=0)
+    """Splits and orders the questions, and draws settings."""
+
+
+class Caps(BaseModel):
+    """Where the study ends; what is spent on confirming counts, too."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    settings: int = Field(default=20, ge=1, le=10_000)
+    usd: float | None = Field(default=None, gt=0)
+    """Of the memory's model calls; a reader's and a judge's are not counted."""
+    hours: float | None = Field(default=None, gt=0)
+
+
+class StudyFile(BaseModel):
+    """The file as it was written; `space` and `variants` are checked by `evals.tuning.space`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    study: StudyOptions = StudyOptions()
+    caps: Caps = Caps()
+    base: dict[str, Any]
+    space: dict[str, Any] = Field(default_factory=dict)
+    variants: dict[str, dict[str, dict[str, Any]]] = Field(default_factory=dict)
+
+    def lasting(self) -> dict[str, Any]:
+        """What a study cannot change once it began: all but the caps."""
+        return self.model_dump(mode="json", exclude={"caps"})
+
+
+def read_study(file: Path) -> StudyFile:
+    """Raises StudyError."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        return StudyFile.model_validate(tomllib.loads(text))
+    except OSError as error:
+        raise StudyError(of_system(error)) from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise StudyError(f"{file}: this is no TOML: {error}") from None
+    except ValidationError as error:
+        raise StudyError(f"{file}: {of_validation(error)}") from None
+
+
+def flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Nested tables as dotted keys; a range, which has both `low` and `high`, is a value."""
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, dict) and value and not {"low", "high"} <= value.keys():
+            found |= flat(value, f"{before}{key}.")
+        else:
+            found[before + key] = value
+    return found
