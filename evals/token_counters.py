@@ -78,8 +78,9 @@ class ServerTexts:
         address = urlsplit(config.base_url)
         root = address.path.rstrip("/").removesuffix("/v1")
         self._model = config.model
+        self._url = urlunsplit((address.scheme, address.netloc, f"{root}/tokenize", "", ""))
         self._client = openai.OpenAI(
-            base_url=urlunsplit((address.scheme, address.netloc, root, "", "")),
+            base_url=config.base_url,
             api_key=config.key() or _NO_KEY,
             max_retries=_RETRIES,
             timeout=openai.Timeout(60.0, connect=config.connect_seconds),
@@ -94,10 +95,10 @@ class ServerTexts:
         # The first key is for vLLM and SGLang, the second for llama.cpp.
         body = {"model": self._model, "prompt": text, "content": text, "add_special_tokens": False}
         try:
-            reply = self._client.post("/tokenize", cast_to=object, body=body)
+            reply = self._client.post(self._url, cast_to=object, body=body)
         except openai.OpenAIError as error:
-            raise CountingError(f"{self._client.base_url}tokenize gives no token count: {error}") from error
-        return _count(f"{self._client.base_url}tokenize", reply)
+            raise CountingError(f"{self._url} gives no token count: {error}") from error
+        return _count(self._url, reply)
 
 
 class FileTexts:
