@@ -1,0 +1,116 @@
+"""A small haystack on disk, and memories made from real parts against a scripted server."""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from evals.dataset import DataRoot, load_data_root
+from evals.tokens import EstimatedTokens
+from helpers.memory import tokens
+from manifests.importing import import_lme_v2
+from manifests.index import build_index
+from manifests.store import Store
+from manifests.views import View, Views
+from runbook.cli.haystacks import TOKENISER
+from runbook.embedding.embedder import Embedder
+from runbook.endpoint import EmbeddingConfig, Endpoint, EndpointConfig
+from runbook.endpoint.embeddings import EmbeddingEndpoint
+from runbook.evidence import Span
+from runbook.memories.parts import MemoryParts, MemorySettingsError
+from runbook.memories.registry import memory_factory
+from runbook.memories.settings import RetrievalSettings
+from runbook.memory import Memory, QueryTask
+from runbook.question import Question
+from tests.scripted_retrieval import ScriptedRetrieval, scripted_retrieval
+
+
+@pytest.fixture
+def script() -> Iterator[ScriptedRetrieval]:
+    with scripted_retrieval() as running:
+        yield running
+
+
+@pytest.fixture
+def data(make_data_root: Callable[..., Path], tmp_path: Path) -> DataRoot:
+    """5 questions over 6 trajectories of 7 states; see `write_data_root`."""
+    return load_data_root(make_data_root(tmp_path / "data", questions=5, trajectories=6, states=7))
+
+
+@pytest.fixture
+def store(data: DataRoot, tmp_path: Path) -> Store:
+    store = Store.open(tmp_path / "store")
+    import_lme_v2(data.path, store)
+    return store
+
+
+@pytest.fixture
+def haystack(store: Store) -> Iterator[View]:
+    """All trajectories, with manifests and index."""
+    with Views(store).acquire(store.slugs()) as view:
+        build_index(view, TOKENISER)
+        yield view
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Makes memories and asks them."""
+
+    data: DataRoot
+    haystack: View
+    script: ScriptedRetrieval
+    folder: Path
+
+    def memory(self, name: str, **settings: object) -> Memory:
+        """The memory `name`, with `[retrieval]` settings beside the scripted endpoints."""
+        return memory_factory(name)(self.parts(**settings))
+
+    def parts(self, **settings: object) -> MemoryParts:
+        patience = settings.pop("retry_seconds", 900.0)
+        chosen = RetrievalSettings.model_validate(settings)
+
+        def embedder() -> Embedder:
+            address = {"base_url": self.script.url, "backoff_seconds": 0.01, "retry_seconds": patience}
+            endpoint = EmbeddingEndpoint(EmbeddingConfig(model="bag", batch=4, concurrency=1, **address))
+            return Embedder(endpoint, self.folder / "cache" / "embedded", EstimatedTokens().text)
+
+        def chat() -> Endpoint:
+            return Endpoint(EndpointConfig(model="chat", base_url=self.script.url, backoff_seconds=0.01))
+
+        return MemoryParts(
+            settings=chosen,
+            seed=3,
+            budget=20,
+            cache=self.folder / "cache",
+            cancel=threading.Event(),
+            order=lambda task: self.data.haystacks[task.labels["question"]],
+            gold=lambda task: tuple(
+                Span(**piece[0].model_dump())
+                for piece in (self.data.gold or {})[task.labels["question"]].pieces
+            ),
+            terms=tokens.terms,
+            embedder=embedder,
+            controller=chat,
+            writer=chat,
+            other=self._no_other,
+        )
+
+    def _no_other(self, name: str) -> Memory:
+        raise MemorySettingsError(name)
+
+    def task(self, number: int = 0) -> QueryTask:
+        asked = self.data.questions[number]
+        return QueryTask(
+            question=Question(text=asked.question),
+            haystack=self.haystack,
+            folder=self.folder / "attempts" / asked.id,
+            cancel=threading.Event(),
+            labels={"run": "test", "question": asked.id},
+        )
+
+
+@pytest.fixture
+def bench(data: DataRoot, haystack: View, script: ScriptedRetrieval, tmp_path: Path) -> Bench:
+    return Bench(data, haystack, script, tmp_path)
