@@ -86,10 +86,7 @@ class Bench:
             cache=self.folder / "cache",
             cancel=threading.Event(),
             order=lambda task: self.data.haystacks[task.labels["question"]],
-            gold=lambda task: tuple(
-                Span(**piece[0].model_dump())
-                for piece in (self.data.gold or {})[task.labels["question"]].pieces
-            ),
+            gold=self._gold,
             terms=tokens.terms,
             embedder=embedder,
             controller=chat,
@@ -97,13 +94,18 @@ class Bench:
             other=self._no_other,
         )
 
+    def _gold(self, task: QueryTask) -> tuple[Span, ...]:
+        pieces = (self.data.gold or {})[task.labels["question"]].pieces
+        return tuple(Span(**piece[0].model_dump()) for piece in pieces)
+
     def _no_other(self, name: str) -> Memory:
         raise MemorySettingsError(name)
 
-    def task(self, number: int = 0) -> QueryTask:
+    def task(self, number: int = 0, text: str | None = None) -> QueryTask:
+        """A question of the data set, or another text in its place."""
         asked = self.data.questions[number]
         return QueryTask(
-            question=Question(text=asked.question),
+            question=Question(text=text or asked.question),
             haystack=self.haystack,
             folder=self.folder / "attempts" / asked.id,
             cancel=threading.Event(),
