@@ -4,7 +4,8 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .files import reporting
+from .contact_sheets import SHEETS_FOLDER
+from .files import remove_tree, reporting
 from .incoming import abandoned, nobody_builds, sweep
 from .slugs import is_slug
 from .store import Store
@@ -24,6 +25,7 @@ class DiskUse:
     trajectory_bytes: int
     image_bytes: int
     term_bytes: int
+    sheet_bytes: int
     views: dict[str, int]
     cap_bytes: int
     leftover_bytes: int
@@ -51,6 +53,7 @@ def disk_use(store: Store, views: Views) -> DiskUse:
             trajectory_bytes=sum(_text_bytes(entry.path) for entry in entries),
             image_bytes=_tree_bytes(store.images),
             term_bytes=_tree_bytes(store.root / TERMS_FOLDER),
+            sheet_bytes=_tree_bytes(store.root / SHEETS_FOLDER),
             views={name: views.size(name) for name in views.names()},
             cap_bytes=views.cap_bytes,
             leftover_bytes=sum(_tree_bytes(path) for path in _leftovers(store, views)),
@@ -85,6 +88,7 @@ def _remove_unseen(store: Store, done: Garbage) -> None:
                 done.freed_bytes += _text_bytes(store.trajectories / slug)
             store.remove_superseded(slug)
         _remove_terms(store, done)
+        _remove_sheets(store, done)
         _remove_images(store, done)
 
 
@@ -97,6 +101,16 @@ def _remove_terms(store: Store, done: Garbage) -> None:
         done.leftovers += 1
         done.freed_bytes += path.lstat().st_size
         path.unlink(missing_ok=True)
+
+
+def _remove_sheets(store: Store, done: Garbage) -> None:
+    """Remove contact sheets of trajectories that are gone."""
+    folder = store.root / SHEETS_FOLDER
+    for path in list(folder.iterdir()) if folder.is_dir() else []:
+        if not store.has(path.name):
+            done.leftovers += 1
+            done.freed_bytes += _tree_bytes(path)
+            remove_tree(path)
 
 
 def _remove_images(store: Store, done: Garbage) -> None:

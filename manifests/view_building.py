@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
+from .contact_sheets import sheet_files
 from .entry import Entry
 from .errors import StoreError
 from .files import make_folder, seal_folder, write_new
@@ -90,6 +91,8 @@ def _link_trajectories(folder: Path, top: int, entries: Sequence[Entry], linker:
             if image.agent:
                 name, extension = f"{index:04d}.agent.{image.agent.extension}", image.agent.extension
             linker.link(f"{source}/screenshots/{name}", f"{target}/{index:04d}.{extension}")
+        for sheet in sheet_files(entry):
+            linker.link(os.fspath(sheet), f"{target}/{sheet.name}")
         seal_folder(own)
     seal_folder(parent)
     return linker.copied + _FOLDER_BYTES * (len(entries) + 1)

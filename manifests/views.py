@@ -17,6 +17,7 @@ from typing import Final
 
 import orjson
 
+from .contact_sheets import SheetDrawing, draw_sheets
 from .entry import Entry
 from .errors import StoreError
 from .files import FILE_MODE, FOLDER_MODE, remove_tree, reporting, try_lock
@@ -62,11 +63,20 @@ class View:
 class Views:
     """The views of a store, in `root` (in the store by default), together at most `cap_bytes` of disk."""
 
-    def __init__(self, store: Store, root: Path | None = None, cap_bytes: int = CAP_BYTES) -> None:
+    def __init__(
+        self,
+        store: Store,
+        root: Path | None = None,
+        cap_bytes: int = CAP_BYTES,
+        *,
+        drawing: SheetDrawing | None = None,
+    ) -> None:
+        """With a `drawing`, contact sheets are drawn before a view is built that would show them."""
         self.root = Path(os.path.abspath(root or store.root / "views"))  # noqa: PTH100
         self.incoming = self.root / "incoming"
         self.cap_bytes = cap_bytes
         self._store = store
+        self._drawing = drawing
 
     def acquire(
         self,
@@ -178,6 +188,8 @@ class Views:
         with Incoming(self.incoming) as incoming:
             if (self.root / name).exists():
                 (self.root / name).rename(incoming.new_path())
+            if self._drawing:
+                draw_sheets(self._store, entries, self._drawing)
             temporary = incoming.new_path()
             built = build_view(temporary, entries, kind)
             record = orjson.dumps({"format": _FORMAT, **asdict(built)})

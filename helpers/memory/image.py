@@ -44,14 +44,17 @@ def contact(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     if not wanted:
         page.foot(f"{slug} has no screenshots" + (f" from state {first}" if first else ""))
         return NOTHING_FOUND
-    from .picture import contact_sheet
+    from .picture import PER_SHEET, contact_sheet
 
-    paths = [(index, screenshot(workspace, slug, index) or "") for index in wanted]
-    path, shown = contact_sheet(workspace, slug, paths)
-    page.line(f"# {slug}: screenshots of states {compact(wanted[:shown])}")
+    shown, left = wanted[:PER_SHEET], wanted[PER_SHEET:]
+    path = os.path.join(workspace.trajectories, slug, f"contact-{shown[0]:04d}-{shown[-1]:04d}.jpg")
+    if not os.path.isfile(path):
+        screenshots = [(index, screenshot(workspace, slug, index) or "") for index in shown]
+        path = contact_sheet(workspace, slug, screenshots)
+    page.line(f"# {slug}: screenshots of states {compact(shown)}")
     _tell(path, page)
-    if shown < len(wanted):
-        page.foot(f"… {len(wanted) - shown} more: memory contact {slug} --from {wanted[shown]}")
+    if left:
+        page.foot(f"… {len(left)} more: memory contact {slug} --from {left[0]}")
     return FOUND
 
 
@@ -136,7 +139,8 @@ VERBS = {
     ),
     "contact": Verb(
         "contact ID [--from N]",
-        "Write one sheet with the screenshots of a trajectory and their state numbers (needs Pillow).",
+        "Print the path of a sheet with the screenshots of a trajectory and their state numbers. Where the\n"
+        "haystack has none it is written to notes/images (needs Pillow).",
         contact,
         words=(1, 1),
         options={"from": NUMBER},

@@ -20,6 +20,7 @@ MOST_PIXELS = 40_000_000
 COLUMNS = 4
 CELL = (384, 290)  # the number above, the screenshot below
 LABEL = 18
+PER_SHEET = COLUMNS * (MOST_SIDE // CELL[1])
 
 
 def crop(
@@ -40,48 +41,65 @@ def crop(
         part = picture.convert("RGB").crop((x, y, x + width, y + height))
     scale = min(scale, MOST_SIDE / width, MOST_SIDE / height)
     part = part.resize((max(1, round(width * scale)), max(1, round(height * scale))), pillow.LANCZOS)
-    return _write(workspace, f"{name}-{x}-{y}-{width}-{height}-x{scale:.2f}.png", part)
+    return _write(workspace, f"{name}-{x}-{y}-{width}-{height}-x{scale:.2f}.png", _encoded(part, "PNG"))
 
 
-def contact_sheet(workspace: Workspace, slug: str, screenshots: list[tuple[int, str]]) -> tuple[str, int]:
-    """Draw screenshots (state, path) with their numbers; the path and how many of them found room.
+def contact_sheet(workspace: Workspace, slug: str, screenshots: list[tuple[int, str]]) -> str:
+    """Draw screenshots (state, path) with their numbers, PER_SHEET at most; the path of the sheet.
 
     A sheet that was drawn before is not drawn again.
 
     Raises:
         HelperError: no Pillow, or a screenshot is no image.
     """
-    shown = screenshots[: COLUMNS * (MOST_SIDE // CELL[1])]
-    name = f"{slug}-contact-{shown[0][0]}-{shown[-1][0]}.png"
+    name = f"{slug}-contact-{screenshots[0][0]}-{screenshots[-1][0]}.jpg"
     drawn = os.path.join(workspace.root, IMAGES, name)
     if os.path.isfile(drawn):
-        return drawn, len(shown)
+        return drawn
+    return _write(workspace, name, draw_sheet(screenshots))
+
+
+def draw_sheet(screenshots: list[tuple[int, str]]) -> bytes:
+    """The JPEG of a contact sheet of these screenshots (state, path), PER_SHEET at most.
+
+    Raises:
+        HelperError: no Pillow, or a screenshot is no image.
+    """
     pillow = _pillow()
     draw = __import__("PIL.ImageDraw", fromlist=["Draw"])
-    rows = -(-len(shown) // COLUMNS)
-    sheet = pillow.new("RGB", (CELL[0] * min(COLUMNS, len(shown)), CELL[1] * rows), "white")
+    rows = -(-len(screenshots) // COLUMNS)
+    sheet = pillow.new("RGB", (CELL[0] * min(COLUMNS, len(screenshots)), CELL[1] * rows), "white")
     pen = draw.Draw(sheet)
-    for place, (index, path) in enumerate(shown):
+    small: dict[str, Any] = {}
+    for place, (index, path) in enumerate(screenshots):
         left, top = place % COLUMNS * CELL[0], place // COLUMNS * CELL[1]
-        with _opened(pillow, path) as picture:
-            small = picture.convert("RGB")
-        small.thumbnail((CELL[0] - 4, CELL[1] - LABEL - 4))
-        sheet.paste(small, (left + 2, top + LABEL))
+        if path not in small:
+            with _opened(pillow, path) as picture:
+                small[path] = picture.convert("RGB")
+            small[path].thumbnail((CELL[0] - 4, CELL[1] - LABEL - 4))
+        sheet.paste(small[path], (left + 2, top + LABEL))
         pen.text((left + 4, top + 3), f"state {index}", fill="black")
-    return _write(workspace, name, sheet), len(shown)
+    return _encoded(sheet, "JPEG")
 
 
 def _pillow() -> ModuleType:
     """PIL.Image; the command starts without site-packages, so they are made known here."""
-    import site
-
-    site.main()
     try:
-        module: ModuleType = __import__("PIL.Image", fromlist=["Image"])
+        return _imported()
+    except ImportError:
+        import site
+
+        site.main()
+    try:
+        return _imported()
     except ImportError:
         raise HelperError(
             "this needs Pillow, which this Python has not; open the whole screenshot instead"
         ) from None
+
+
+def _imported() -> ModuleType:
+    module: ModuleType = __import__("PIL.Image", fromlist=["Image"])
     return module
 
 
@@ -96,13 +114,17 @@ def _opened(pillow: ModuleType, path: str) -> Any:
     return picture
 
 
-def _write(workspace: Workspace, name: str, picture: Any) -> str:
+def _encoded(picture: Any, form: str) -> bytes:
     from io import BytesIO
 
     buffer = BytesIO()
-    picture.save(buffer, "PNG")
+    picture.save(buffer, form, quality=85)
+    return buffer.getvalue()
+
+
+def _write(workspace: Workspace, name: str, content: bytes) -> str:
     folder = os.path.join(workspace.root, IMAGES)
     make_folder(folder)
     path = os.path.join(folder, name)
-    write_whole(path, buffer.getvalue())
+    write_whole(path, content)
     return path

@@ -5,8 +5,10 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from helpers.memory import tokens
+from helpers.memory import picture, tokens
+from helpers.memory.failure import HelperError
 from helpers.memory.line_keys import line_keys
+from manifests.contact_sheets import SheetDrawing
 from manifests.errors import StoreError
 from manifests.index import Tokeniser, build_index
 from manifests.store import Store
@@ -18,13 +20,23 @@ TOKENISER = Tokeniser(tokens.VERSION, tokens.terms, line_keys)
 PROCESSES = 2  # for the first tokenising of a haystack; later views only read its results
 
 
+def _draw(screenshots: list[tuple[int, str]]) -> bytes:
+    try:
+        return picture.draw_sheet(screenshots)
+    except HelperError as error:
+        raise ValueError(error.text) from None
+
+
+DRAWING = SheetDrawing(_draw, picture.PER_SHEET)
+
+
 def views_of(store: Store) -> Views:
     """The views of a store: in it, or in the user's own folder where the store cannot be written."""
     inside = store.root / "views"
     if _writable(inside if inside.exists() else store.root):
-        return Views(store)
+        return Views(store, drawing=DRAWING)
     name = hashlib.sha256(os.fsencode(store.root)).hexdigest()[:16]
-    return Views(store, home() / "views" / name)
+    return Views(store, home() / "views" / name, drawing=DRAWING)
 
 
 def _writable(folder: Path) -> bool:

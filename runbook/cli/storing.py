@@ -29,7 +29,7 @@ def du(store: StoreOption = None, as_json: AsJson = False) -> None:
         f"{opened.root}: {counted(use.trajectories, 'trajectory', 'trajectories')}, "
         f"{counted(use.states, 'state')}, "
         f"{megabytes(use.trajectory_bytes)} of text, {megabytes(use.image_bytes)} of screenshots, "
-        f"{megabytes(use.term_bytes)} of search terms; "
+        f"{megabytes(use.term_bytes)} of search terms, {megabytes(use.sheet_bytes)} of contact sheets; "
         f"{counted(len(use.views), 'view')}, {megabytes(sum(use.views.values()))} of their own "
         f"(cap {megabytes(use.cap_bytes)}); {megabytes(use.leftover_bytes)} left by killed processes",
         highlight=False,

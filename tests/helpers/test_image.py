@@ -67,6 +67,22 @@ def test_a_sheet_shows_all_screenshots_within_what_a_model_takes(
     assert "screenshots of states 20-24" in workspace.memory("contact", slug, "--from", "20").out
 
 
+def test_a_sheet_that_the_haystack_has_is_not_drawn(new_view: Any, workspace: Any, recorded: Any) -> None:
+    view = new_view()
+    slug = view.add("seen", [recorded("a", image=(picture("png"), "png")) for _ in range(25)])
+    ready = view.root / "trajectories" / slug / "contact-0000-0019.jpg"
+    ready.write_bytes(picture("jpg", (1536, 1450)))
+    view.finish()
+    done = workspace.memory("contact", slug)
+    assert done.out.splitlines()[:3] == [
+        f"# {slug}: screenshots of states 0-19",
+        str(ready),
+        f"1536 x 1450 pixels, {ready.stat().st_size} bytes",
+    ]
+    assert f"memory contact {slug} --from 20" in done.out
+    assert workspace.files() == {}
+
+
 @pytest.mark.parametrize("crop", ["0,0,41,10", "0,0,0,0", "-1,0,5,5", "a", "1,2,3", "40,30,1,1"])
 def test_a_part_outside_is_refused(crop: str, new_view: Any, workspace: Any, recorded: Any) -> None:
     view = new_view()
