@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 _MASK = 0xFFFF_FFFF
 
 
-def states_showing(line: str, index: Index, workspace: Workspace) -> dict[str, list[int]]:
-    """The states that show this line, ids aside: sorted numbers by slug, sorted by slug.
+def states_showing(lines: list[str], index: Index, workspace: Workspace) -> dict[str, list[int]]:
+    """The states that show any of these lines, ids aside: sorted numbers by slug, sorted by slug.
 
     Raises:
         NoIndexError: the index is damaged.
     """
-    found: dict[str, list[int]] = {}
-    for trajectory, states in _listed(_places(line, index), index):
-        found.setdefault(index.layout.slugs[trajectory], []).extend(states)
-    # Two lines may have one key, though hardly ever.
-    for slug, states in found.items():
-        if not _shows(workspace.state_path(slug, states[0]), line):
-            return {}
-        break
-    return {slug: sorted(set(states)) for slug, states in found.items()}
+    shown: dict[str, set[int]] = {}
+    for line in lines:
+        for place, (trajectory, states) in enumerate(_listed(_places(line, index), index)):
+            slug = index.layout.slugs[trajectory]
+            # Two lines may have one key, though hardly ever.
+            if place == 0 and not _shows(workspace.state_path(slug, states[0]), line):
+                break
+            shown.setdefault(slug, set()).update(states)
+    return {slug: sorted(shown[slug]) for slug in sorted(shown)}
 
 
 def _places(line: str, index: Index) -> array[int]:

@@ -20,7 +20,7 @@ MOST_TERMS = 24  # of the text that are looked up
 MOST_LOOKS = 5_000  # states that are looked through by name; with more, rg may as well take all
 AS_LINE = "(found as a whole line; within longer lines too: memory grep -F TEXT)"
 AS_WORDS = "(found as whole words; inside longer words too: memory grep -F TEXT)"
-_HEADS = ("url: ", "action: ", "thought: ")  # of a state file; the index has what follows them
+_HEADS = ("url: ", "action: ", "thought: ")  # of lines in a state file; one may leave them out
 
 
 def where(arguments: Arguments, workspace: Workspace, page: Page) -> int:
@@ -50,7 +50,7 @@ def _found(text: str, workspace: Workspace) -> tuple[dict[str, list[int]], str]:
     if index is None:
         found = states(workspace, Pattern(_whole_line(text), fixed=False, any_case=False))
     else:
-        found = states_showing(text, index, workspace)
+        found = states_showing([text, *(head + text for head in _HEADS)], index, workspace)
     if found:
         return found, AS_LINE
     if index is None:
@@ -70,7 +70,7 @@ def _found(text: str, workspace: Workspace) -> tuple[dict[str, list[int]], str]:
 
 def _whole_line(text: str) -> str:
     """A regular expression, for rg as for Python, of lines that are this text, ids aside."""
-    return rf"^\s*(?:\[[A-Za-z]{{0,{ID_LETTERS}}}[0-9]+\]\s*)?{escaped(text)}\s*$"
+    return rf"^\s*(?:\[[A-Za-z]{{0,{ID_LETTERS}}}[0-9]+\]\s*)?(?:{'|'.join(_HEADS)})?{escaped(text)}\s*$"
 
 
 def _terms(text: str) -> tuple[list[str], list[str]]:

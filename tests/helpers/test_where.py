@@ -93,8 +93,12 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
         f"RootWebArea 'P{n}'\n{MENU}\n\t[{n + 50}] Orders" + "\n\t[3] Orders of May" * (n % 2)
         for n in range(6)
     ]
+
+    def page(text: str) -> State:
+        return state(text, thought="Look", url=f"http://shop.test/?a=({len(text) % 2})")
+
     recordings = [
-        trajectory(f"run-{n}", [state(text) for text in (*pages[: n + 2], "Reorders", *pages[4:])])
+        trajectory(f"run-{n}", [page(text) for text in (*pages[: n + 2], "Reorders", *pages[4:])])
         for n in range(3)
     ]
     return Indexed.make(tmp_path_factory.mktemp("shop"), recordings)
@@ -120,7 +124,9 @@ def test_every_line_of_every_state_is_found_with_and_without_the_index(shop: Ind
     index = (shop.root / "haystack" / "index.sqlite").resolve()
     for line in sorted(shown.keys() - {""}):
         assert counted(shop, line) == len(shown[line]), line
-    found = {line: listed(shop, line) for line in ("Orders", "link 'Menu 3', clickable", "url: ", "reorder")}
+    asked = ("Orders", "link 'Menu 3', clickable", "http://shop.test/?a=(1)", "url: ", "reorder", "Look")
+    found = {line: listed(shop, line) for line in asked}
+    assert found["http://shop.test/?a=(1)"] == listed(shop, "url: http://shop.test/?a=(1)") != {}
     index.rename(index.with_name("aside"))
     assert {line: listed(shop, line) for line in found} == found
     index.with_name("aside").rename(index)
