@@ -41,29 +41,43 @@ def read_config(
         _put(settings, key.split("."), value)
     for change in changes:
         _put(settings, *_parsed(change))
+    return config_of(settings, f"{file}: " if file is not None else "")
+
+
+def config_of(settings: dict[str, Any], where: str) -> RunConfig:
+    """The settings of a run from a table of them. Raises ConfigError, whose message begins with `where`."""
     for role, usual in (("reader", READER_SAMPLING), ("judge", JUDGE_SAMPLING)):
         _fill_in(settings.get(role), usual)
     try:
         return RunConfig.model_validate(settings)
     except ValidationError as error:
-        where = f"{file}: " if file is not None else ""
         raise ConfigError(f"{where}{of_validation(error)}") from None
 
 
-def _from_file(file: Path) -> dict[str, Any]:
+def read_toml(file: Path) -> dict[str, Any]:
+    """The content of a TOML file. Raises ConfigError where there is none."""
     try:
-        settings = tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(of_system(error)) from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{file}: this is no TOML: {error}") from None
+
+
+def place_paths(settings: dict[str, Any], folder: Path) -> None:
+    """Make the paths of a settings table, which are relative to a folder, absolute."""
     for key in PATHS:
         *tables, last = key.split(".")
         table: Any = settings
         for name in tables:
             table = table.get(name, {})
         if isinstance(table, dict) and isinstance(table.get(last), str):
-            table[last] = str((file.parent / table[last]).resolve())
+            table[last] = str((folder / table[last]).resolve())
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    settings = read_toml(file)
+    place_paths(settings, file.parent)
     return settings
 
 

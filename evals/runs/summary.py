@@ -7,7 +7,10 @@ from typing import Any
 
 from evals.aggregate import latency_figures
 from evals.evidence_recall import summarize_answers, summarize_recall
+from evals.position_leak import leak_within
+from evals.runs.config import RunConfig
 from evals.runs.folder import RunFolder
+from evals.runs.inserting import insert_costs
 from evals.runs.latency import latency_breakdown
 from evals.runs.noise import repeat_figures
 from evals.runs.records import QueryRecord, is_scoreless
@@ -60,8 +63,11 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
         "latency": latency_figures([query.result.seconds for query in queries]),
         "latency_breakdown": latency_breakdown(queries),
         "model_use": spending(queries, correct if not config.repeats.several else None),
+        "insert_cost": insert_costs(queries),
         "attempts_per_question": _mean([len(query.result.attempts) for query in queries]),
         "sandbox": _sandbox(queries) or config.sandbox,
+        "memory": config.memory,
+        "position_leak": _position_leak(config, queries),
         "agent": config.agent,
         "reader": config.reader.model if config.reader else None,
         "judge": config.judge.model if config.judge else None,
@@ -72,6 +78,12 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
         "tokens_counted": _counters(results),
         "tier": config.tier,
     }
+
+
+def _position_leak(config: RunConfig, queries: Sequence[QueryRecord]) -> dict[str, Any] | None:
+    """Of the memory `first`: whether it finds more answers than random states do."""
+    found = leak_within(queries) if config.memory == "first" else None
+    return None if found is None else {"leaks": found.leaks, "told": str(found)}
 
 
 def _is_covered(result: QuestionResult, with_reader: bool) -> bool:

@@ -41,7 +41,7 @@ def print_summary(console: Console, summary: dict[str, Any], folder: Path) -> No
 def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
     latency, evidence, accuracy = summary["latency"], summary["evidence"], summary["accuracy"]
     rows = [
-        ("agent, sandbox", f"{summary['agent']}, {summary['sandbox']}"),
+        _who(summary),
         ("questions", f"{summary['finished']} of {summary['questions']} finished"),
         ("coverage", percent(summary["coverage"])),
         ("outcomes", ", ".join(f"{name} {count}" for name, count in summary["outcomes"].items()) or NONE),
@@ -82,6 +82,10 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
         )
     )
     rows += _latency_rows(summary["latency_breakdown"])
+    if summary["insert_cost"] is not None:
+        rows += _insert_rows(summary["insert_cost"])
+    if summary["position_leak"] is not None:
+        rows.append(("position", summary["position_leak"]["told"]))
     if summary["model_use"] is not None:
         rows += _model_rows(summary["model_use"])
     return rows + _reading_rows(summary)
@@ -143,6 +147,29 @@ def _repeat_rows(repeats: dict[str, Any]) -> list[tuple[str, str]]:
         ("  repeats", ", ".join(f"{stage} {count}" for stage, count in repeats["counts"].items())),
         ("  variance", ", ".join(shares)),
         ("  by chance alone", f"standard deviation {chance}"),
+    ]
+
+
+def _who(summary: dict[str, Any]) -> tuple[str, str]:
+    """Who answered; an agent's sandbox with it."""
+    from runbook.memories.registry import AGENTS
+
+    if summary["memory"] not in AGENTS:
+        return "memory", inert(summary["memory"])
+    bare = ", bare" if summary["memory"] == "vanilla" else ""
+    return "agent, sandbox", f"{summary['agent']}{bare}, {summary['sandbox']}"
+
+
+def _insert_rows(cost: dict[str, Any]) -> list[tuple[str, str]]:
+    """What preparing took: never part of the latency."""
+    texts = f"{cost['embedded_texts']:,} texts embedded in {counted(cost['embedding_calls'], 'call')}"
+    written = f"{cost['written_trajectories']:,} trajectories written about"
+    return [
+        (
+            "insert side",
+            f"{counted(cost['haystacks'], 'haystack')} in {number(cost['seconds'])} s: {texts}, {written} in "
+            f"{counted(cost['writing_calls'], 'call')} ({cost['fallbacks']} plain texts for want of them)",
+        )
     ]
 
 
