@@ -16,6 +16,7 @@ from runbook.cli.failures import Commands
 from runbook.cli.frontier import frontier
 from runbook.cli.importing import importing
 from runbook.cli.judging import judging, rejudge, reread
+from runbook.cli.matrix import matrix
 from runbook.cli.official import official
 from runbook.cli.sandboxes import sandboxes
 from runbook.cli.storing import storing
@@ -56,6 +57,7 @@ app.add_typer(importing, name="import")
 app.add_typer(storing, name="store")
 evaluation.command()(export)
 evaluation.command()(official)
+evaluation.command()(matrix)
 evaluation.command()(rejudge)
 evaluation.command()(reread)
 app.add_typer(evaluation, name="eval")
