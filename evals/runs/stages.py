@@ -39,6 +39,7 @@ class Stages:
     open_view: Callable[[str], AbstractContextManager[View]]
     """The view of a question's haystack, index ready, pinned while open."""
     reader: Reader | None
+    """None where nothing is read, or nothing is read any more."""
     judge: Judge | None
     retry: frozenset[Outcome]
     """Outcomes that are done again although a record is there."""
@@ -78,10 +79,10 @@ class Stages:
     def _has_read(
         self, question: EvalQuestion, records: QuestionRecords, query: QueryRecord | None, repeat: int
     ) -> ReadingRecord | None:
-        if self.reader is None or query is None or is_scoreless(query.outcome):
+        if query is None or is_scoreless(query.outcome):
             return None
         reading = records.reading(query, repeat)
-        if not self._wanted(reading):
+        if self.reader is None or not self._wanted(reading):
             return reading
         return self.folder.append(self._read(question, query, self.reader, repeat))
 

@@ -128,13 +128,15 @@ def evaluate_again(path: Path, revised: RunRecord, console: Console) -> None:
     refuse_unofficial(revised.config)
     prepared = choose_questions(revised.config)
     _refuse_changed(prepared, revised)
-    _refuse_refusing(revised.config)
+    reads = revised.readings_since == revised.revision
+    asking = revised.config if reads else revised.config.model_copy(update={"reader": None})
+    _refuse_refusing(asking)
     asked = {one.question_id for one in load_results(folder, revised) if one.queries}
     prepared = replace(prepared, questions=[one for one in prepared.questions if one.id in asked])
     cancel = threading.Event()
     with (
         folder.locked(),
-        open_evaluators(revised.config, folder.path, console, cancel) as evaluators,
+        open_evaluators(asking, folder.path, console, cancel) as evaluators,
     ):
         folder.revise(
             revised.model_copy(update={"prompt_digests": revised.prompt_digests | evaluators.prompt_digests})

@@ -75,7 +75,7 @@ def test_how_two_judges_differ_is_told_by_kappa_and_a_list(
     saying: Callable[..., Any],
 ) -> None:
     ready = answer(saying("ready"))
-    model.answers = [ready, ready, answer(saying(RIGHT)), answer(saying(WRONG))]
+    model.answers = [ready, answer(saying(RIGHT)), answer(saying(WRONG))]
     before = load_run(run.path)
     again(run, judge=endpoint)
     change = change_of(before.results, load_run(run.path).results)
@@ -119,9 +119,9 @@ def test_a_judge_that_fails_once_costs_that_question_only(
 ) -> None:
     ready = answer(saying("ready"))
     bad = answer({"error": {"message": "too long"}}, status=413)
-    model.answers = [ready, ready, bad, answer(saying(RIGHT))]
+    model.answers = [ready, bad, answer(saying(RIGHT))]
     now = revised(run.record(), 0, judge=endpoint)
-    now = now.model_copy(update={"config": now.config.model_copy(update={"reader": endpoint, "gates": ()})})
+    now = now.model_copy(update={"config": now.config.model_copy(update={"gates": ()})})
     evaluate_again(run.path, now, Console(file=io.StringIO()))
     assert summarise(RunFolder.open(run.path))["outcomes"] == {"judge_error": 1, "ok": 2}
 
