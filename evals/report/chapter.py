@@ -1,13 +1,12 @@
 """What a report shows of one question in one run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 
-from evals.question import Gold
+from evals.question import Gold, GoldSpan
 from evals.report.loading import ReportedRun
 from evals.report.pictures import Studio, Thumbnail
 from evals.report.room import ITEM_BYTES, MOST_PICTURES, Room, shares
@@ -242,10 +241,7 @@ def _gold(gold: Gold | None, query: QueryResult | None) -> list[GoldPiece]:
     cited = query.evidence.trajectory_spans if query and query.evidence else ()
     return [
         GoldPiece(
-            spans=[
-                f"{one.trajectory_id}, {_states(one.start_state_index, one.end_state_index)}"
-                for one in piece[:_MOST_SPANS]
-            ],
+            spans=_by_trajectory(piece[:_MOST_SPANS]),
             hit=any(
                 one.trajectory_id == span.trajectory_id
                 and one.start_state_index <= span.end_state_index
@@ -258,8 +254,15 @@ def _gold(gold: Gold | None, query: QueryResult | None) -> list[GoldPiece]:
     ]
 
 
-def _states(start: int, end: int) -> str:
-    return f"state {start}" if start == end else f"states {start} to {end}"
+def _by_trajectory(spans: Sequence[GoldSpan]) -> list[str]:
+    named: dict[str, list[str]] = {}
+    for one in spans:
+        start, end = one.start_state_index, one.end_state_index
+        named.setdefault(one.trajectory_id, []).append(str(start) if start == end else f"{start} to {end}")
+    return [
+        f"{name} {'state' if len(told) == 1 and told[0].isdigit() else 'states'} {', '.join(told)}"
+        for name, told in named.items()
+    ]
 
 
 def _seen(query: QueryResult | None, texts: Texts, room: int) -> tuple[list[SeenItem], int]:
@@ -314,8 +317,3 @@ def _diff(place: Path, texts: Texts, most: int) -> Excerpt | None:
     except UnreadableFile:
         return None
     return texts.excerpt(data.decode("utf-8", "replace"), most) if data.strip() else None
-
-
-def named_usage(usage: Any) -> Mapping[str, int]:
-    """The buckets of a usage that are known."""
-    return {name.replace("_", " "): count for name, count in usage.model_dump().items() if count is not None}

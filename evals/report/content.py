@@ -7,7 +7,7 @@ from pathlib import Path
 from evals.frontier.frontier import Frontier
 from evals.report.chapter import Chapter, asked_text, chapter
 from evals.report.loading import ReportedRun
-from evals.report.overview import Overview, overview
+from evals.report.overview import Overview, TypeRow, overview
 from evals.report.pairing import Flip, Paired, flip_of, frontier_of, pair
 from evals.report.pictures import Studio, Thumbnail, thumbnail
 from evals.report.room import Room
@@ -68,6 +68,14 @@ class Content:
     no_frontier: str
     pictures: bool
     """Whether screenshots are shown."""
+
+    @property
+    def type_rows(self) -> list[tuple[str, list[tuple[str, TypeRow]]]]:
+        """Each type with its rows by the letters of the runs that have it."""
+        return [
+            (kind, [(one.letter, row) for one in self.overviews for row in one.types if row.name == kind])
+            for kind in self.types
+        ]
 
     @property
     def types(self) -> list[str]:

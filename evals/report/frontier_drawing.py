@@ -64,7 +64,7 @@ def draw(frontier: Frontier, width: int, height: int) -> Drawing:
     points = [point for _, point in published] + [point.operating_point for _, point in own]
     slowest = max([LONGEST_BUDGET_SECONDS, *(point.seconds for point in points)])
     quickest = min([SHORTEST_BUDGET_SECONDS, *(point.seconds for point in points)])
-    across = _Across(math.log(quickest / 1.6), math.log(slowest * 1.6), _LEFT, width - _RIGHT)
+    across = _Across(math.log(quickest / 1.7), math.log(slowest * 2.4), _LEFT, width - _RIGHT)
     highs = [point.accuracy for point in points]
     highs += [point.interval.high for _, point in own if point.interval]
     down = _Down(min(1.0, math.ceil(10 * max(highs) + 0.4) / 10), _TOP, height - _BOTTOM)
@@ -190,13 +190,15 @@ def _marks(
         name = label.name if len(label.name) <= _LONGEST else f"{label.name[: _LONGEST - 1]}…"
         value = f"{100 * label.share:.1f} % at {label.seconds:.3g} s"
         wide = _LETTER * max(len(name), len(value))
-        places = []
+        places: list[tuple[float, str, float, float, tuple[float, float, float, float]]] = []
         for anchor, dx, dy in _PLACES:
             left = {"start": x + dx, "end": x + dx - wide, "middle": x - wide / 2}[anchor]
             box = (left, y + dy - _LINE + 2, left + wide, y + dy + _LINE + 2)
-            outside = max(0.0, _LEFT - box[0]) + max(0.0, box[2] - width) + max(0.0, box[3] - down.bottom)
+            outside = sum(
+                max(0.0, over) for over in (_LEFT - box[0], box[2] - width, -box[1], box[3] - down.bottom)
+            )
             crossed = sum(box[0] < u < box[2] and box[1] < v < box[3] for u, v in lines)
-            cost = sum(_overlap(box, other) for other in taken) + 40 * outside + 12 * crossed
+            cost: float = sum(_overlap(box, other) for other in taken) + 40 * outside + 12 * crossed
             places.append((cost + len(places), anchor, dx, dy, box))
         _, anchor, dx, dy, box = min(places, key=lambda place: place[0])
         taken.append(box)
@@ -218,7 +220,7 @@ def _marks(
     return marks
 
 
-_PLACES = [
+_PLACES: list[tuple[str, float, float]] = [
     (anchor, dx, dy)
     for far in (1, 2.4)
     for anchor, dx, dy in (

@@ -19,7 +19,7 @@ from evals.report.overview import kind_of
 from evals.report.texts import Texts
 from runbook.outcomes import Outcome
 
-_FRONTIER_SIZES = ((860, 380), (340, 330))
+_FRONTIER_SIZES = ((860, 380), (340, 380))
 _EMBEDDED = "data:"
 _FILES = "data: file: 'self'"
 
