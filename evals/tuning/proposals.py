@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import optuna
 from optuna.trial import FrozenTrial, Trial, TrialState
@@ -20,8 +20,13 @@ from evals.tuning.study_file import StudyError
 
 FILE = "study.sqlite"
 _NAME = "study"
-_DRAWS = 50  # of the sampler, before a setting that it has not drawn yet is taken at random
+_DRAWS, _LONG_DRAWS = 4, 50
+"""Of the sampler, before a setting that it has not drawn yet is taken at random from a small space."""
+_LISTED = 10_000
 _SECONDS, _ENDED = "seconds", "ended "
+
+
+Direction = Literal["maximize", "minimize"]
 
 
 class State(StrEnum):
@@ -49,11 +54,11 @@ class Proposal:
 class Proposals:
     """The settings of a study; used by one process at a time."""
 
-    def __init__(self, folder: Path, space: Space, directions: Sequence[str], seed: int) -> None:
+    def __init__(self, folder: Path, space: Space, directions: Sequence[Direction], seed: int) -> None:
         """Open the record in `folder`, or begin it.
 
         Args:
-            directions: "maximize" or "minimize" for each value that a complete setting has.
+            directions: of each value that a complete setting has.
 
         Raises:
             StudyError: the record cannot be read.
@@ -89,11 +94,11 @@ class Proposals:
         ]
 
     def next(self) -> Proposal | None:
-        """A new setting, on record as under way; None where all of the space were proposed."""
+        """A new setting, on record as under way; None where no other one is found."""
         seen = {one.user_attrs["digest"] for one in self._settings()}
         if self._space.size is not None and len(seen) >= self._space.size:
             return None
-        for _ in range(_DRAWS):
+        for _ in range(_DRAWS if self._listed else _LONG_DRAWS):
             trial = self._study.ask()
             setting = {name: self._suggest(trial, name) for name in self._space.dimensions}
             if digest(setting) not in seen:
@@ -121,6 +126,10 @@ class Proposals:
         """Add to how long the study has worked."""
         self._study.set_user_attr(_SECONDS, self.seconds() + seconds)
 
+    @property
+    def _listed(self) -> bool:
+        return self._space.size is not None and self._space.size <= _LISTED
+
     def _put_down(self, trial: Trial, setting: Setting) -> Proposal:
         number = len(self._settings())
         trial.set_user_attr("setting", dict(setting))
@@ -129,7 +138,7 @@ class Proposals:
 
     def _unseen(self, seen: set[str]) -> Proposal | None:
         """A setting of a finite space at random; the sampler keeps to what it knows."""
-        if self._space.size is None:
+        if not self._listed:
             return None
         left = [one for one in self._space.settings() if digest(one) not in seen]
         if not left:

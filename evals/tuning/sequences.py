@@ -22,14 +22,14 @@ from collections.abc import Sequence
 import numpy as np
 
 _BETS = np.arange(1, 20)[:, None] / 20
-_STEPS = 40
+_STEPS = 25
 
 
 def lower_limit(values: Sequence[float], population: int, level: float) -> float:
     """The lower limit of the mean of `population` values >= 0, of which `values` were drawn in that order.
 
-    Over all numbers of draws together it is above the mean with probability at most `level`. Raises ValueError
-    for a negative value, more values than there are, or a level outside 0..1.
+    Over all numbers of draws together it is above the mean with probability at most `level`. Raises
+    ValueError for a negative value, more values than there are, or a level outside 0..1.
     """
     drawn = np.asarray(values, dtype=float)
     if not 0 < level < 1 or len(drawn) > population or np.any(drawn < 0) or not np.all(np.isfinite(drawn)):
@@ -53,7 +53,9 @@ def upper_limit(shares: Sequence[float], population: int, level: float) -> float
     return 1 - lower_limit([1 - share for share in shares], population, level)
 
 
-def _ruled_out(mean: float, drawn: "np.ndarray[tuple[int], np.dtype[np.float64]]", population: int, level: float) -> bool:
+def _ruled_out(
+    mean: float, drawn: "np.ndarray[tuple[int], np.dtype[np.float64]]", population: int, level: float
+) -> bool:
     before = np.concatenate([[0.0], np.cumsum(drawn)[:-1]])
     left = population - np.arange(len(drawn))
     rest = (population * mean - before) / left

@@ -19,8 +19,11 @@ Setting = Mapping[str, Scalar]
 """A value for each dimension of the space: of a key itself, or the option of a variant."""
 
 MEASURING = frozenset(
-    "reader judge repeats votes profile upstream token_counter tokenizer preprocessor".split()
-    + "data tier store limit sample question_ids seed gates concurrency tuned_on".split()
+    {
+        *("data", "tier", "store", "limit", "sample", "question_ids", "seed", "gates", "concurrency"),
+        *("reader", "judge", "repeats", "votes", "profile", "upstream", "tuned_on"),
+        *("token_counter", "tokenizer", "preprocessor"),
+    }
 )
 """Keys that say what is measured and how: the same in all settings, or they could not be compared."""
 
@@ -73,7 +76,9 @@ class Space:
     @property
     def size(self) -> int | None:
         """How many settings there are; None for infinitely many."""
-        sizes = [len(values) if (values := _values(one)) is not None else None for one in self.dimensions.values()]
+        sizes = [
+            len(values) if (values := _values(one)) is not None else None for one in self.dimensions.values()
+        ]
         return None if None in sizes else math.prod(size for size in sizes if size is not None)
 
     def settings(self) -> Iterator[Setting]:
@@ -171,7 +176,9 @@ def _refuse_key(name: str, key: str) -> None:
         meant = f"; did you mean {close[0]}?" if close else ""
         raise StudyError(f"{name}: there is no setting {key!r}{meant}")
     if top in MEASURING:
-        raise StudyError(f"{name}: {top} says what is measured, so it is the same in all settings: put it into [base]")
+        raise StudyError(
+            f"{name}: {top} says what is measured, so it is the same in all settings: put it into [base]"
+        )
 
 
 def _place(name: str, study: StudyFile) -> str:

@@ -36,8 +36,8 @@ def split(
     found = clusters_of(question_ids, gold)
     if found.few:
         raise SplitError(
-            f"the {len(question_ids)} questions fall into {found.count} clusters that share no gold evidence, "
-            f"and a study needs {FEW}: give it more questions"
+            f"the {len(question_ids)} questions fall into {found.count} clusters that share no gold "
+            f"evidence, and a study needs {FEW}: give it more questions"
         )
     members: dict[int, list[str]] = {}
     for question_id, label in zip(question_ids, found.labels.tolist(), strict=True):

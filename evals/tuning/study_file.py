@@ -1,9 +1,9 @@
 """A study's TOML file: what is the same in all settings, what is tried, and what it may cost.
 
-    [study]     objective, shares and confidence    [caps]   settings, usd, hours
-    [base]      a run's settings, as for `runbook eval run CONFIG.toml`
-    [space]     key = [values] or {low, high, step, log}; a key may be dotted
-    [variants.NAME.OPTION]   keys that change together; one option of each name is tried at a time
+[study]     objective, shares and confidence    [caps]   settings, usd, hours
+[base]      a run's settings, as for `runbook eval run CONFIG.toml`
+[space]     key = [values] or {low, high, step, log}; a key may be dotted
+[variants.NAME.OPTION]   keys that change together; one option of each name is tried at a time
 """
 
 import tomllib
@@ -45,7 +45,7 @@ class StudyOptions(BaseModel):
 
 
 class Caps(BaseModel):
-    """Where the study ends; what is spent on confirming counts, too."""
+    """Where the study ends. Of money and hours the search leaves a quarter to confirm with."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -1,0 +1,98 @@
+"""From what settings did on the search questions to operating points, and how much better the best one looks
+than it is."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evals.scoring.lafs import REFERENCE, OperatingPoint, lafs, lafs_gain
+from evals.tuning.racing import Figures, undominated
+
+NAMES = ("fast", "balanced", "accurate")
+SHUFFLES = 2_000
+
+
+def lafs_value(found: Figures, tier: str) -> float:
+    """LAFS gain of a setting alone over the published points; where it gains nothing, less than 0: minus the
+    accuracy points that it lacks to the best published one that is as quick."""
+    point = OperatingPoint(found.quality, found.seconds)
+    gain = lafs_gain([point], tier)
+    if gain > 0:
+        return gain
+    as_quick = [one.accuracy for one in REFERENCE[tier].values() if one.seconds <= found.counted_seconds]
+    return 100 * (found.quality - max(as_quick, default=found.quality))
+
+
+def operating_points(
+    done: Mapping[int, Figures], objective: Literal["lafs", "pareto"], tier: str, *, keep: float, money: bool
+) -> dict[str, int]:
+    """The number of the setting for each operating point; one setting may be several of them.
+
+    Out of the undominated settings with at least the share `keep` of the best quality: `accurate` is the best
+    one, `fast` the quickest, `balanced` the one with the most LAFS alone (its gain over the published points
+    where that is the objective). Empty where no setting is finished.
+    """
+    if not done:
+        return {}
+    numbers = list(done)
+    front = [numbers[index] for index in undominated(list(done.values()), money=money)]
+    floor = keep * max(one.quality for one in done.values())
+    useful = [number for number in front if done[number].quality >= floor]
+
+    def alone(number: int) -> tuple[float, float]:
+        point = OperatingPoint(done[number].quality, done[number].seconds)
+        gain = lafs_value(done[number], tier) if objective == "lafs" else 0.0
+        return gain, lafs([point])
+
+    return {
+        "fast": min(useful, key=lambda number: (done[number].counted_seconds, -done[number].quality)),
+        "balanced": max(useful, key=alone),
+        "accurate": useful[0],
+    }
+
+
+def expected_lead(settings: int, questions: int, share: float) -> float:
+    """How far the best of equal, independent settings lies above their common quality, on average; 0..1.
+
+    E max X / n - p with X the numbers of right answers, binomial(n, p), of so many settings:
+    E max X = sum over k < n of 1 - F(k)^settings. Values between 0 and 1 spread less, so it is then too much.
+    """
+    if not 0 < share < 1:
+        return 0.0
+    ways = math.lgamma(questions + 1)
+    chances = [
+        math.exp(
+            ways
+            - math.lgamma(k + 1)
+            - math.lgamma(questions - k + 1)
+            + k * math.log(share)
+            + (questions - k) * math.log1p(-share)
+        )
+        for k in range(questions + 1)
+    ]
+    below = np.minimum(np.cumsum(chances), 1.0)
+    return float(np.sum(1 - below[:-1] ** settings) / questions - share)
+
+
+def shuffled_lead(values: NDArray[np.float64], *, seed: int = 0) -> float:
+    """The same for these settings, which answer the same questions and therefore vary together.
+
+    Were all settings equal, the values of a question could as well be exchanged between them: this is the
+    mean, over random exchanges within each question, of the best setting's mean less the mean of all.
+
+    Args:
+        values: settings x questions.
+    """
+    if values.shape[0] < 2:
+        return 0.0
+    drawn = np.random.default_rng(seed)
+    leads = [drawn.permuted(values, axis=0).mean(axis=1).max() for _ in range(SHUFFLES)]
+    return float(np.mean(leads) - values.mean())
+
+
+def mean_of_means(done: Sequence[Figures]) -> float:
+    """Mean quality of settings; 0.5, where chance does most, without any."""
+    return float(np.mean([one.quality for one in done])) if done else 0.5
