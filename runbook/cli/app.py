@@ -21,6 +21,7 @@ from runbook.cli.official import official
 from runbook.cli.sandboxes import sandboxes
 from runbook.cli.storing import storing
 from runbook.cli.traces import traces
+from runbook.cli.tuning import tune
 
 app = typer.Typer(
     cls=Commands,
@@ -53,6 +54,7 @@ app.command()(ask)
 app.command()(compare)
 app.command()(frontier)
 app.command()(traces)
+app.command()(tune)
 app.add_typer(importing, name="import")
 app.add_typer(storing, name="store")
 evaluation.command()(export)
