@@ -147,5 +147,6 @@ def _verdict(question_id: str, answer: Answer) -> VerdictRecord:
             parsed_answer="something",
             evaluator=answer.evaluator,
             reason="",
+            judge_prompt_sha256="p" if answer.evaluator.startswith("llm_") else None,
         ),
     )

@@ -118,7 +118,7 @@ def _first_states(file: Path) -> list[Mapping[str, Any]]:
                 except orjson.JSONDecodeError:
                     continue
                 states = row.get("states") if isinstance(row, dict) else None
-                found += [one for one in states or [] if isinstance(one, dict)]
+                found += [one for one in states if isinstance(one, dict)] if isinstance(states, list) else []
     except OSError:
         return found
     return found

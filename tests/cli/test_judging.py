@@ -80,11 +80,8 @@ def test_a_run_judged_again_shows_the_new_judge_and_keeps_the_old_one(
     for row in rows:
         row |= {"question_type": "errors-gotchas", "eval_function": "llm_gotchas_checker"}
     (data_root / "questions.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    run = write_run(tmp_path / "run", data_root, {f"q-{n}": Answer(score=0) for n in range(3)}).path
-    for file in run.glob("questions/*/verdict.1.json"):
-        record = json.loads(file.read_bytes())
-        record["verdict"]["judge_prompt_sha256"] = "p"
-        file.write_text(json.dumps(record))
+    answers = {f"q-{n}": Answer(score=0, evaluator="llm_gotchas_checker") for n in range(3)}
+    write_run(tmp_path / "run", data_root, answers)
     again = runbook("eval", "rejudge", "run", "--judge", yes, "--judge-model", "yes", "--votes", "3")
     assert again.returncode == 0, again.stderr
     assert "This is revision 1; run@0 is what was before." in again.stdout
