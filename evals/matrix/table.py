@@ -4,29 +4,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evals.comparison.compare import Comparison, compare
+from evals.comparison.compare import compare
+from evals.comparison.measures import ALL_PIECES_HIT
 from evals.position_leak import LeakCheck, leak_between
 from evals.question import Gold
 from evals.recorded import RecordedRun
 from evals.runs.summary import summarise
 from evals.statistics.intervals import Interval
-from evals.statistics.paired import holm
+from evals.statistics.paired import holm, mcnemar
 
 
 @dataclass(frozen=True, slots=True)
 class ArmDifference:
-    """An arm against the reference, over the questions that both have."""
+    """An arm against the reference in one measure, over the questions that both have."""
 
+    arm: str
     measure: str
     questions: int
     difference: float
     interval: Interval | None
     p: float | None
-    """McNemar's, exact."""
-    p_holm: float | None = None
-    """Held over all arms of the matrix."""
-    latency_ratio: float | None = None
+    """McNemar's, exact; None for measures that are no yes or no."""
+    latency_ratio: float | None
     """Geometric mean, question by question."""
+    p_holm: float | None = None
+    """Held over all tests of the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,6 @@ class ArmRow:
     cost_usd: float | None
     insert: dict[str, Any] | None
     outcomes: dict[str, int]
-    difference: ArmDifference | None
-    """None for the reference itself, and where the two have no question in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,8 @@ class MatrixTable:
 
     reference: str
     rows: list[ArmRow]
+    differences: list[ArmDifference]
+    """By measure, then by arm; accuracy where there is a reader, and whole evidence where there is gold."""
     leak: LeakCheck | None
     """None without arms `first` and `random`."""
 
@@ -69,36 +71,46 @@ def matrix_table(
 ) -> MatrixTable:
     """Figures and differences of recorded arms, finished or not."""
     base = runs[reference]
-    found = {name: _difference(base, run, gold, seed) for name, run in runs.items() if name != reference}
-    tested = [name for name, one in found.items() if one is not None and one.p is not None]
-    held = holm([p for name in tested if (one := found[name]) and (p := one.p) is not None])
-    for name, p_holm in zip(tested, held, strict=True):
-        one = found[name]
-        if one is not None:
-            found[name] = replace(one, p_holm=p_holm)
-    rows = [_row(name, run, found.get(name)) for name, run in runs.items()]
-    return MatrixTable(reference, rows, _leak(list(runs.values())))
-
-
-def _difference(
-    base: RecordedRun, other: RecordedRun, gold: Mapping[str, Gold], seed: int
-) -> ArmDifference | None:
-    try:
-        made: Comparison = compare(base, [other], gold, seed=seed)[0]
-    except ValueError:  # no question in common has a figure in both
-        return None
-    row = made.rows[0]
-    return ArmDifference(
-        measure=row.measure,
-        questions=row.questions,
-        difference=row.difference,
-        interval=row.interval,
-        p=row.p,
-        latency_ratio=made.latency.ratio if made.latency else None,
+    found = [
+        one
+        for name, run in runs.items()
+        if name != reference
+        for one in _differences(name, base, run, gold, seed)
+    ]
+    held = iter(holm([one.p for one in found if one.p is not None]))
+    found = [one if one.p is None else replace(one, p_holm=next(held)) for one in found]
+    measures = list(dict.fromkeys(one.measure for one in found))
+    return MatrixTable(
+        reference,
+        [_row(name, run) for name, run in runs.items()],
+        sorted(found, key=lambda one: measures.index(one.measure)),
+        _leak(list(runs.values())),
     )
 
 
-def _row(name: str, run: RecordedRun, difference: ArmDifference | None) -> ArmRow:
+def _differences(
+    name: str, base: RecordedRun, other: RecordedRun, gold: Mapping[str, Gold], seed: int
+) -> list[ArmDifference]:
+    try:
+        made = compare(base, [other], gold, seed=seed)[0]
+    except ValueError:  # no question in common has a figure in both
+        return []
+    rows = [made.rows[0], *(row for row in made.beside if row.measure == ALL_PIECES_HIT.name)]
+    return [
+        ArmDifference(
+            arm=name,
+            measure=row.measure,
+            questions=row.questions,
+            difference=row.difference,
+            interval=row.interval,
+            p=None if row.only_a is None or row.only_b is None else mcnemar(row.only_a, row.only_b),
+            latency_ratio=made.latency.ratio if made.latency else None,
+        )
+        for row in rows
+    ]
+
+
+def _row(name: str, run: RecordedRun) -> ArmRow:
     summary = summarise(run.folder)
     accuracy, evidence, use = summary["accuracy"], summary["evidence"], summary["model_use"]
     return ArmRow(
@@ -118,7 +130,6 @@ def _row(name: str, run: RecordedRun, difference: ArmDifference | None) -> ArmRo
         cost_usd=use["cost_usd"] if use else None,
         insert=summary["insert_cost"],
         outcomes=summary["outcomes"],
-        difference=difference,
     )
 
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,7 +13,7 @@ from rich.text import Text
 
 from runbook.cli.failures import Mistake
 from runbook.cli.options import AsJson
-from runbook.cli.tables import NONE, number, print_json
+from runbook.cli.tables import NONE, counted, number, print_json
 from runbook.cli.terminal import inert, terminal
 from runbook.outcomes import INFRASTRUCTURE_FAILURES
 
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from runbook.cli.preparing import Prepared
 
 
+_MEASURES = {"all_pieces_hit": "all pieces", "answer_in_context": "in context"}
+
+
 def matrix(
-    file: Annotated[Path, typer.Argument(metavar="MATRIX.toml", help="The arms; see docs/matrix.md.")],
+    file: Annotated[Path, typer.Argument(metavar="MATRIX.toml", help="The arms.")],
     out: Annotated[Path, typer.Option(help="Folder of the arms' runs; one that is there is gone on with.")],
     show: Annotated[bool, typer.Option("--show", help="Run nothing, show what is recorded.")] = False,
     as_json: AsJson = False,
@@ -111,15 +114,14 @@ def print_matrix(console: Console, table: "MatrixTable") -> None:
 
 
 def _figures(rows: "list[ArmRow]") -> Table:
-    drawn = _table("arm", "hit", "in context (95 %)", "accuracy (95 %)", "p50 s", "p95 s", "tokens", "USD")
+    drawn = _table("arm", "hit", "in context", "accuracy", "p50/p95 s", "tokens", "USD")
     for row in rows:
         cells = [
             inert(row.name),
             _share(row.evidence_hit),
             _share(row.answer_in_context) + _ends(row.answer_in_context_interval),
             _share(row.accuracy) + _ends(row.accuracy_interval),
-            number(row.latency["p50"]),
-            number(row.latency["p95"]),
+            f"{number(row.latency['p50'])}/{number(row.latency['p95'])}",
             _thousands(row.tokens),
             NONE if row.cost_usd is None else f"{row.cost_usd:.2f}",
         ]
@@ -128,17 +130,14 @@ def _figures(rows: "list[ArmRow]") -> Table:
 
 
 def _differences(table: "MatrixTable") -> Table:
-    drawn = _table(
-        f"against {inert(table.reference)}", "measure", "n", "points (95 %)", "p", "Holm", "latency"
-    )
-    for row in table.rows:
-        if (one := row.difference) is None:
-            continue
+    against = f"against {inert(table.reference)}"
+    drawn = _table(against, "measure", "n", "points (95 %)", "p", "Holm", "latency")
+    for one in table.differences:
         between = one.interval
-        ends = f" ({100 * between.low:+.1f} to {100 * between.high:+.1f})" if between else ""
+        ends = f" ({100 * between.low:+.0f} to {100 * between.high:+.0f})" if between else ""
         cells = [
-            inert(row.name),
-            one.measure.replace("_", " "),
+            inert(one.arm),
+            _MEASURES.get(one.measure, one.measure),
             str(one.questions),
             f"{100 * one.difference:+.1f}{ends}",
             _p(one.p),
@@ -152,23 +151,24 @@ def _differences(table: "MatrixTable") -> Table:
 def _remarks(table: "MatrixTable") -> list[str]:
     lines = [
         "hit: share of gold pieces; in context: share of answers that a context holds; accuracy: of all "
-        "questions; tokens and USD: of the memory's own queries. Differences: bootstrap over clusters of "
-        "questions; p: exact McNemar; Holm: held over the arms."
+        "questions; both with Wilson's 95 % interval. Tokens and USD: of the memory's own queries. "
+        "Differences: bootstrap over clusters of questions; p: exact McNemar; Holm: held over the table."
     ]
     for row in table.rows:
         if row.coverage is not None and row.coverage < 1:
             lines.append(f"{row.name}: only {100 * row.coverage:.1f} % of its questions have a figure")
-        if row.insert and row.insert["seconds"]:
+        if row.insert and (row.insert["embedded_texts"] or row.insert["written_trajectories"]):
             lines.append(f"{row.name}: {_insert(row.insert)}")
     if table.leak is not None:
         lines.append(str(table.leak))
     return lines
 
 
-def _insert(cost: Mapping[str, object]) -> str:
+def _insert(cost: Mapping[str, Any]) -> str:
     return (
-        f"preparing {cost['haystacks']} haystacks took {float(str(cost['seconds'])):.1f} s, "
-        f"{cost['embedded_texts']} embedded texts, {cost['written_trajectories']} trajectories written about "
+        f"preparing {counted(cost['haystacks'], 'haystack')} took {number(cost['seconds'])} s, "
+        f"{counted(cost['embedded_texts'], 'embedded text')}, "
+        f"{counted(cost['written_trajectories'], 'trajectory', 'trajectories')} written about "
         "(insert side, not in the latency)"
     )
 

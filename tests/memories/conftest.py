@@ -1,5 +1,8 @@
 """A small haystack on disk, and memories made from real parts against a scripted server."""
 
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -25,6 +28,24 @@ from runbook.memories.settings import RetrievalSettings
 from runbook.memory import Memory, QueryTask
 from runbook.question import Question
 from tests.scripted_retrieval import ScriptedRetrieval, scripted_retrieval
+
+
+@pytest.fixture
+def run() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs `runbook ARGUMENTS` as a process of its own and returns what it printed."""
+    program = (sys.executable, "-c", "from runbook.cli import main; main()")
+
+    def finish(*arguments: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*program, *map(str, arguments)],
+            env=dict(os.environ),
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
+
+    return finish
 
 
 @pytest.fixture
