@@ -8,6 +8,7 @@ from functools import partial
 from rich.console import Console
 
 from evals.dataset import DataRoot, load_data_root
+from evals.export.rules import DOMAINS
 from evals.question import EvalQuestion
 from evals.runs.choosing import Choice, ChoiceError, choose
 from evals.runs.config import RunConfig
@@ -75,6 +76,11 @@ def choose_questions(config: RunConfig) -> Prepared:
         chosen = choose(data.questions, choice)
     except ChoiceError as error:
         raise Mistake(f"--questions: {error} in {config.data}/questions.jsonl") from None
+    if config.profile == "official" and (others := {one.domain for one in chosen} - set(DOMAINS)):
+        raise Mistake(
+            f"--profile official has prompts for {' and '.join(DOMAINS)} only: "
+            f"{config.data} has questions of domain {', '.join(sorted(others))}"
+        )
     return Prepared(config, data, chosen)
 
 
