@@ -1,0 +1,90 @@
+"""A cascade answers quickly where it is sure, and its thresholds are told on other questions."""
+
+import threading
+from dataclasses import dataclass, field
+
+import pytest
+
+from evals.matrix.cascade import CascadeError, cascade_curve
+from evals.recorded import load_run
+from runbook.context import MemoryContext
+from runbook.memories.cascade import Cascade
+from runbook.memory import QueryResult
+from runbook.outcomes import Outcome
+
+
+@dataclass
+class Told:
+    """A memory that says what it is told to."""
+
+    result: QueryResult
+    name: str = "told"
+    asked: list[str] = field(default_factory=list)
+
+    def insert(self, haystack):
+        self.asked.append(f"insert {haystack.digest}")
+
+    def query(self, task):
+        self.asked.append(task.question.text)
+        return self.result
+
+
+def told(seconds, confidence=None, outcome=Outcome.OK):
+    return Told(QueryResult(outcome=outcome, seconds=seconds, confidence=confidence, context=MemoryContext()))
+
+
+@pytest.mark.parametrize(
+    ("confidence", "outcome", "expected"),
+    [
+        (0.7, Outcome.OK, 1.0),
+        (0.5, Outcome.OK, 1.0),
+        (0.4, Outcome.OK, 11.0),
+        (None, Outcome.EMPTY_VALID, 11.0),
+        (None, Outcome.PROVIDER_ERROR, 1.0),
+    ],
+)
+def test_the_slow_memory_is_asked_below_the_threshold_and_both_latencies_count(
+    bench, confidence, outcome, expected
+):
+    quick, slow = told(1.0, confidence, outcome), told(10.0)
+    result = Cascade(quick, slow, 0.5).query(bench.task())
+    assert result.seconds == expected
+    assert slow.asked == ([bench.task().question.text] if expected > 1 else [])
+    assert result.confidence == confidence
+
+
+def test_a_cancelled_question_does_not_reach_the_slow_memory(bench):
+    quick, slow = told(1.0, 0.0), told(10.0)
+    task = bench.task()
+    task.cancel.set()
+    assert isinstance(task.cancel, threading.Event)
+    Cascade(quick, slow, 0.5).query(task)
+    assert slow.asked == []
+
+
+@pytest.fixture
+def runs(tmp_path, make_data_root, run):
+    data = make_data_root(tmp_path / "data", questions=12, trajectories=12, states=5)
+    for name in ("rag-slice-bm25", "oracle"):
+        done = run("eval", "run", "--data", data, "--memory", name, "--out", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+    return load_run(tmp_path / "rag-slice-bm25"), load_run(tmp_path / "oracle")
+
+
+def test_the_ends_of_the_curve_are_the_two_memories_alone(runs):
+    quick, slow = runs
+    curve = cascade_curve(quick, slow, {})
+    assert curve.measure == "all_pieces_hit"
+    assert sum(curve.halves) == curve.questions == 12
+    first, last = curve.points[0], curve.points[-1]
+    assert (first.quick_share, last.quick_share) == (0.0, 1.0)
+    assert first.value == 1.0
+    hits = [result.query.evidence_recall.all_pieces_hit for result in quick.results.values()]
+    assert last.value == pytest.approx(sum(hits) / 12)
+    assert first.seconds > last.seconds
+
+
+def test_a_memory_without_confidence_makes_no_cascade(runs):
+    quick, slow = runs
+    with pytest.raises(CascadeError, match="memories that search tell one"):
+        cascade_curve(slow, quick, {})
