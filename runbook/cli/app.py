@@ -7,6 +7,7 @@ import typer
 
 from runbook.cli.agents import agents
 from runbook.cli.asking import ask
+from runbook.cli.cascading import cascade
 from runbook.cli.comparing import compare
 from runbook.cli.demo import demo
 from runbook.cli.doctoring import doctor
@@ -60,6 +61,7 @@ app.add_typer(storing, name="store")
 evaluation.command()(export)
 evaluation.command()(official)
 evaluation.command()(matrix)
+evaluation.command()(cascade)
 evaluation.command()(rejudge)
 evaluation.command()(reread)
 app.add_typer(evaluation, name="eval")
