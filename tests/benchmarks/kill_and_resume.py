@@ -112,7 +112,7 @@ def check(folder: Path, chosen: Killed, models: SlowModels | None) -> int:
     faults += [f"{path} is a second record of a finished stage" for path in again]
     if models is not None:
         faults += overpaid(models, kills)
-    print(f"{kills} kills, {len(seen)} records, coverage {coverage}, {containers()} containers left")
+    print(f"{kills} kills, {len(seen)} records, coverage {coverage}")
     print("\n".join(faults) if faults else "nothing lost, nothing done or paid for twice, nothing left")
     return 1 if faults else 0
 
