@@ -14,7 +14,7 @@ import numpy as np
 from manifests.store import Entry
 from runbook.embedding.cache import KEY_BYTES
 from runbook.embedding.embedder import Embedder, EmbeddingCost
-from runbook.embedding.search import Hit, RowSearch, Vectors
+from runbook.embedding.search import Hit, RowSearch, Vectors, packed
 from runbook.evidence import Span
 from runbook.files import write_atomically
 from runbook.memories.recordings import slice_texts
@@ -106,8 +106,8 @@ def prepare_pool(
             write_atomically(folder / entry.slug, b"".join(keys[entry.slug]))
     rows = embedder.places([key for entry in entries for key in keys[entry.slug]])
     spans = [span for entry in entries for span in pool.spans(entry)]
-    places = np.array([-1 if row is None else row for row in rows], dtype=np.int64)
-    return PreparedPool(pool, spans, RowSearch(embedder.matrix(), places)), cost
+    places = np.array(rows, dtype=np.int64)
+    return PreparedPool(pool, spans, RowSearch(packed(embedder.matrix(), places, embedder.folder))), cost
 
 
 def _name(pool: Pool, embedder: Embedder) -> str:

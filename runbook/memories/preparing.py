@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
@@ -14,7 +14,7 @@ from runbook.memories.pools import Pool, PreparedPool, prepare_pool
 from runbook.memories.writing import NoteWriter, Written
 from runbook.memory import InsertCost
 
-KEPT = 4  # haystacks whose rows stay in memory: some hundred kilobytes each
+KEPT = 4  # haystacks that stay ready without a question that waits for them
 
 P = TypeVar("P")
 Prepare = Callable[[View], tuple[P, InsertCost]]
@@ -30,10 +30,12 @@ class Preparations(Generic[P]):
         self._ready: OrderedDict[str, P] = OrderedDict()
         self._failed: dict[str, EndpointError] = {}
         self._costs: dict[str, InsertCost] = {}
+        self._waiting: Counter[str] = Counter()
 
     def make(self, haystack: View) -> None:
-        """Prepare a haystack. A model's failure is kept for the query, whose outcome it is."""
+        """Prepare a haystack for one query. A model's failure is kept for the query, whose outcome it is."""
         with self._lock:
+            self._waiting[haystack.digest] += 1
             busy = self._busy.setdefault(haystack.digest, threading.Lock())
         with busy:
             if self._known(haystack.digest):
@@ -49,23 +51,32 @@ class Preparations(Generic[P]):
                 self._failed.pop(haystack.digest, None)
                 self._ready[haystack.digest] = prepared
                 self._costs[haystack.digest] = cost.model_copy(update={"seconds": time.monotonic() - begun})
-                while len(self._ready) > KEPT:
-                    self._ready.popitem(last=False)
+                self._put_away()
 
     def of(self, haystack: View) -> P:
         """What was prepared. Raises the EndpointError that preparing ended in."""
         with self._lock:
-            if haystack.digest in self._ready:
-                return self._ready[haystack.digest]
+            self._waiting[haystack.digest] -= 1
+            ready = self._ready.get(haystack.digest)
             failed = self._failed.get(haystack.digest)
+            self._put_away()
+        if ready is not None:
+            return ready
         if failed is not None:
             raise failed
-        return self._prepare(haystack)[0]  # put away meanwhile by other haystacks: everything is on disk
+        return self._prepare(haystack)[0]  # asked without having been inserted
 
     def cost(self, haystack: View) -> InsertCost | None:
         """What preparing took; told once."""
         with self._lock:
             return self._costs.pop(haystack.digest, None)
+
+    def _put_away(self) -> None:
+        """Forget the haystacks used longest ago that no question waits for."""
+        idle = [digest for digest in self._ready if self._waiting[digest] <= 0]
+        for digest in idle[: max(0, len(idle) - KEPT)]:
+            del self._ready[digest]
+            del self._waiting[digest]
 
     def _known(self, digest: str) -> bool:
         with self._lock:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runbook.embedding.cache import CacheError, VectorCache
-from runbook.embedding.search import RowSearch
+from runbook.embedding.search import RowSearch, packed
 from runbook.embedding.truncation import cut_to_tokens
 from runbook.endpoint.completion import MalformedReply
 from runbook.endpoint.embeddings import read_embeddings
@@ -68,19 +68,20 @@ def test_vectors_of_another_length_are_refused_and_the_folder_is_named(tmp_path)
 
 
 @pytest.mark.parametrize("rows", [range(10, 60), [3, 4, 5, 40, 41, 42, 43, 7, 8, 9, 10], [9, 1, 30, 4]])
-def test_search_agrees_with_the_product_over_copied_rows(rows):
+def test_search_finds_what_the_product_over_the_rows_finds(rows, tmp_path):
     chance = np.random.default_rng(1)
     matrix = chance.standard_normal((64, 16)).astype(np.float32)
     queries = chance.standard_normal((3, 16)).astype(np.float32)
-    search = RowSearch(matrix, list(rows))
+    search = RowSearch(packed(matrix, list(rows), tmp_path))
     expected = matrix[list(rows)] @ queries.T
-    assert np.allclose(search.scores(queries), expected, atol=1e-5)
     for column, hits in zip(expected.T, search.best(queries, 4), strict=True):
         assert [hit.place for hit in hits] == np.argsort(-column, kind="stable")[:4].tolist()
+        assert [hit.score for hit in hits] == pytest.approx(sorted(column, reverse=True)[:4], abs=1e-5)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_of_equal_scores_the_earlier_row_comes_first():
-    search = RowSearch(np.ones((9, 2), dtype=np.float32), list(range(9)))
+    search = RowSearch(np.ones((9, 2), dtype=np.float32))
     assert [hit.place for hit in search.best(np.ones((1, 2), dtype=np.float32), 3)[0]] == [0, 1, 2]
 
 
