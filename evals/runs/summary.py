@@ -56,7 +56,7 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
         "finished": sum(_is_finished(result, with_reader) for result in results),
         "coverage": _share(_is_covered(result, with_reader) for result in results),
         "outcomes": dict(sorted(outcomes.items())),
-        "accuracy": _accuracy(results) if with_reader else None,
+        "accuracy": _accuracy(results, several=config.repeats.several) if with_reader else None,
         "repeats": repeat_figures(results, config.repeats) if with_reader else None,
         **_in_context(queries),
         "evidence": _evidence(queries),
@@ -99,7 +99,8 @@ def _is_finished(result: QuestionResult, with_reader: bool) -> bool:
     return _is_covered(result, with_reader) or (result.outcome is not None and is_scoreless(result.outcome))
 
 
-def _accuracy(results: Sequence[QuestionResult]) -> dict[str, Any]:
+def _accuracy(results: Sequence[QuestionResult], *, several: bool) -> dict[str, Any]:
+    """Means over repeats are no shares of ones, so Wilson's interval is not theirs."""
     by_type: dict[str, list[float]] = {}
     for result in results:
         scores = by_type.setdefault(result.question_type, [])
@@ -109,17 +110,15 @@ def _accuracy(results: Sequence[QuestionResult]) -> dict[str, Any]:
     return {
         "strict": sum(scored) / len(results) if results else None,
         "conditional": _mean(scored),
-        "interval": _interval(scored),
+        "interval": None if several else _interval([int(score) for score in scored]),
         "scored": len(scored),
         "by_type": {kind: _mean(scores) for kind, scores in sorted(by_type.items())},
     }
 
 
-def _interval(scores: Sequence[float]) -> list[float] | None:
-    """Wilson's 95 % interval of the share of ones, as [low, high]; None for means over repeats."""
-    if any(score not in (0, 1) for score in scores):
-        return None
-    found = wilson_interval(int(sum(scores)), len(scores))
+def _interval(scores: Sequence[int]) -> list[float] | None:
+    """Wilson's 95 % interval of the share of ones, as [low, high]."""
+    found = wilson_interval(sum(scores), len(scores))
     return [found.low, found.high] if found else None
 
 

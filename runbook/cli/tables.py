@@ -141,13 +141,14 @@ def _repeat_rows(repeats: dict[str, Any]) -> list[tuple[str, str]]:
         f"{stage} {value if isinstance(value, str) else format(value, '.4f')}"
         for stage, value in repeats["variance"].items()
     ]
-    deviation = repeats["deviation"]
-    chance = NONE if deviation is None else f"{100 * deviation:.1f} points"
-    return [
+    rows = [
         ("  repeats", ", ".join(f"{stage} {count}" for stage, count in repeats["counts"].items())),
         ("  variance", ", ".join(shares)),
-        ("  by chance alone", f"standard deviation {chance}"),
     ]
+    if repeats["deviation"] is not None:
+        chance = f"standard deviation {100 * repeats['deviation']:.1f} points"
+        rows.append(("  by chance alone", chance))
+    return rows
 
 
 def _who(summary: dict[str, Any]) -> tuple[str, str]:
