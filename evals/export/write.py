@@ -73,7 +73,7 @@ def export(
     folder.mkdir(exist_ok=True)
     questions = [question for question in data.questions if question.id in run.results]
     label = _label(run)
-    stamp = {"unofficial": against} if unofficial else {}
+    stamp: dict[str, Any] = {"unofficial": against} if unofficial else {}
     stamp |= {"label": label} if label else {}
     files = _write_results(folder, run, data, questions, stamp)
     packages = []
