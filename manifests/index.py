@@ -15,7 +15,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
-from functools import partial
+from functools import lru_cache, partial
 from math import log2
 from multiprocessing import get_context
 from pathlib import Path
@@ -169,6 +169,7 @@ def _prepare(entry: Entry, tokeniser: Tokeniser) -> None:
     term_list(entry, tokeniser)
 
 
+@lru_cache(maxsize=4096)
 def _level(terms: int) -> int:
     """A number of terms in one byte, fine for short texts and coarse for long ones."""
     return min(255, round(_LEVELS_PER_DOUBLING * log2(1 + terms)))

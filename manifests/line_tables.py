@@ -19,7 +19,7 @@ Places: TypeAlias = NDArray[np.uint32]
 
 _KEYS: Final = np.dtype("<u8")
 _PLACES: Final = np.dtype("<u4")
-_PER_BUCKET = 64  # lines, about
+_PER_BUCKET = 256  # lines, about
 _MOST_BITS = 20  # of a bucket's number
 
 
