@@ -67,11 +67,15 @@ class Redactor:
         text = self._masker.mask(text)
         if self._literal is not None:
             text = self._literal.sub(lambda found: self._named(self._known[found[0]], found[0]), text)
-        text = _EMAIL.sub(lambda found: self._named("email", found[0]), text)
-        text = _URL.sub(self._url, text)
+        if "://" in text:
+            text = _URL.sub(self._url, text)
+        if "@" in text:
+            text = _EMAIL.sub(lambda found: self._named("email", found[0]), text)
         text = _ADDRESS.sub(lambda found: self._named("address", found[0]), text)
-        text = _HOST.sub(lambda found: self._named("host", found[0].lower()), text)
-        text = _PATH.sub(self._path, text)
+        if "." in text:
+            text = _HOST.sub(lambda found: self._named("host", found[0].lower()), text)
+        if "/" in text or "\\" in text:
+            text = _PATH.sub(self._path, text)
         return _VARIABLE.sub(lambda found: self._named("variable", found[0]), text)
 
     def _named(self, kind: str, what: str) -> str:
@@ -80,7 +84,7 @@ class Redactor:
 
     def _url(self, found: re.Match[str]) -> str:
         if found[2].startswith("[host") or found[2].startswith("[address"):
-            return found[0]
+            return found[1] + found[2]
         return found[1] + self._named("host", found[2].lower())
 
     def _path(self, found: re.Match[str]) -> str:

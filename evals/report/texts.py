@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from markupsafe import escape
 
@@ -23,7 +24,9 @@ _STACKED = re.compile(
     r"([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{4})"
     r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
 )
-_LOOKAHEAD = 20_000
+_REMEMBERED, _SHORT_TEXT = 20_000, 120
+"""Figures and names come again and again: so many of at most so many characters are remembered."""
+_LOOKAHEAD = 8_000
 """Characters behind a cut that are still looked at, so that no secret is cut in two before it is known."""
 
 
@@ -58,11 +61,17 @@ _SHORT = {
 }  # fmt: skip
 
 
+class Clean(str):
+    """A text that has been made visible, and redacted where that was asked for."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Excerpt:
     """The beginning of a text, ready to be shown."""
 
-    text: str
+    text: Clean
     left_out: int
     """Characters that are not in it."""
 
@@ -76,15 +85,21 @@ class Texts:
     def __init__(self, redact: Callable[[str], str] | None = None, *, whole: bool = False) -> None:
         """`whole`: excerpts are as long as what they are taken from."""
         self._redact = redact
+        self._cleaned = lru_cache(_REMEMBERED)(self._clean)
         self.whole = whole
 
     @property
     def redacted(self) -> bool:
         return self._redact is not None
 
-    def clean(self, text: str) -> str:
+    def clean(self, text: str) -> Clean:
         """The whole text, redacted where that is asked for, and visible."""
-        return shown(self._redact(text) if self._redact else text)
+        if isinstance(text, Clean):
+            return text
+        return self._cleaned(text) if len(text) <= _SHORT_TEXT else self._clean(text)
+
+    def _clean(self, text: str) -> Clean:
+        return Clean(shown(self._redact(text) if self._redact else text))
 
     def excerpt(self, text: str, most_bytes: int) -> Excerpt:
         """The beginning of a text, of at most so many bytes as they will stand in the page."""
@@ -97,12 +112,12 @@ class Texts:
         return Excerpt(found.text, max(len(text) - len(found.text), 1))
 
 
-def cut(text: str, most_bytes: int) -> Excerpt:
+def cut(text: Clean, most_bytes: int) -> Excerpt:
     """The beginning of a clean text that takes at most so many bytes, quoting for HTML included."""
     if len(text) * _LONGEST_QUOTED <= most_bytes or _bytes(text[: most_bytes + 1]) <= most_bytes:
         return Excerpt(text, 0)
     end = bisect_right(range(min(len(text), most_bytes)), most_bytes, key=lambda end: _bytes(text[: end + 1]))
-    return Excerpt(text[:end], len(text) - end)
+    return Excerpt(Clean(text[:end]), len(text) - end)
 
 
 _LONGEST_QUOTED = 5

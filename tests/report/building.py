@@ -1,4 +1,4 @@
-"""Runs with everything a report shows: evidence with screenshots, traces, diffs, readings, verdicts, repairs."""
+"""Runs with everything a report shows: evidence with screenshots, traces, diffs, readings, verdicts."""
 
 import io
 import json
@@ -302,10 +302,9 @@ class _Question:
                            scope="call", tokens=Usage(fresh_input=300, output=80), cost_usd=0.002)
             )  # fmt: skip
             if number % 7 == 3:
-                events.append(
-                    TraceEvent(kind=Kind.MESSAGE, source=Source.BOTH, at=at, role="assistant", response=response,
-                               text="The third state shows the filter, but not what it did. I look at the next.")
-                )  # fmt: skip
+                said = "The third state shows the filter, but not what it did. I look at the next."
+                told_by = {"source": Source.BOTH, "role": "assistant", "response": response}
+                events.append(TraceEvent(kind=Kind.MESSAGE, at=at, text=said, **told_by))
             entry = chance.choice(self._entries)
             command = told.command or chance.choice(_COMMANDS).format(
                 slug=entry.slug, state=f"{chance.randrange(entry.states):04d}", word="first response"
