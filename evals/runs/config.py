@@ -90,6 +90,9 @@ class RunConfig(BaseModel):
     question_ids: tuple[str, ...] | None = None
     """Only these questions, from --questions; None means all."""
     concurrency: int = Field(default=2, ge=1, le=64)
+    views_gb: float = Field(default=2.0, gt=0)
+    """Disk, in GB, that haystack views and indexes may take while the run goes on; those used longest ago
+    are removed, and made again from the store when they are needed."""
     attempts: int = Field(default=3, ge=1)
     timeout: float = Field(default=1800.0, gt=0)
     """Deadline of one attempt in seconds."""

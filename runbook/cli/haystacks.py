@@ -12,7 +12,8 @@ from manifests.contact_sheets import SheetDrawing
 from manifests.errors import StoreError
 from manifests.index import Tokeniser, build_index
 from manifests.store import Store
-from manifests.views import View, Views
+from manifests.views import CAP_BYTES, View, Views
+from runbook.cli.build_ahead import BuildAhead, HaystackJob
 from runbook.cli.home import home
 
 # Ranking and its tokens exist once, in what goes into the sandbox; the index is made by the same rule.
@@ -30,13 +31,13 @@ def _draw(screenshots: list[tuple[int, str]]) -> bytes:
 DRAWING = SheetDrawing(_draw, picture.PER_SHEET)
 
 
-def views_of(store: Store) -> Views:
+def views_of(store: Store, cap_bytes: int = CAP_BYTES) -> Views:
     """The views of a store: in it, or in the user's own folder where the store cannot be written."""
     inside = store.root / "views"
     if _writable(inside if inside.exists() else store.root):
-        return Views(store, drawing=DRAWING)
+        return Views(store, cap_bytes=cap_bytes, drawing=DRAWING)
     name = hashlib.sha256(os.fsencode(store.root)).hexdigest()[:16]
-    return Views(store, home() / "views" / name, drawing=DRAWING)
+    return Views(store, home() / "views" / name, cap_bytes, drawing=DRAWING)
 
 
 def _writable(folder: Path) -> bool:
@@ -46,10 +47,25 @@ def _writable(folder: Path) -> bool:
 class Haystacks:
     """Opens views of a store. Thread-safe; a view is built once, whoever asks first."""
 
-    def __init__(self, store: Store, say: Callable[[str], None]) -> None:
-        """`say` is told where the index cannot be made, so that agents have to search without it."""
-        self._views = views_of(store)
+    def __init__(
+        self,
+        store: Store,
+        say: Callable[[str], None],
+        *,
+        cap_bytes: int = CAP_BYTES,
+        processes: int = PROCESSES,
+        ahead: BuildAhead | None = None,
+    ) -> None:
+        """Views of a store, together at most `cap_bytes` of disk, tokenised in so many `processes`.
+
+        Args:
+            say: told where the index cannot be made, so that agents have to search without it.
+            ahead: told what is opened, so that it builds what comes next.
+        """
+        self._views = views_of(store, cap_bytes)
         self._say = say
+        self._processes = processes
+        self._ahead = ahead
 
     def open(
         self,
@@ -66,9 +82,21 @@ class Haystacks:
         Raises:
             StoreError: an unknown slug, or a view that cannot be written.
         """
-        view = self._views.acquire(slugs, summaries=summaries, manifests=manifests, private=private)
+        job = HaystackJob(tuple(slugs), summaries=summaries, manifests=manifests, private=private)
+        if self._ahead is not None:
+            self._ahead.opened(job)
+        return self._opened(job)
+
+    def build(self, job: HaystackJob) -> None:
+        """Have a view and its index on disk, for whoever opens it later. Raises StoreError as `open` does."""
+        self._opened(job).close()
+
+    def _opened(self, job: HaystackJob) -> View:
+        view = self._views.acquire(
+            job.slugs, summaries=job.summaries, manifests=job.manifests, private=job.private
+        )
         try:
-            build_index(view, TOKENISER, processes=PROCESSES)
+            build_index(view, TOKENISER, processes=self._processes)
         except StoreError as error:
             self._say(f"warning: agents search without an index: {error}")
         return view

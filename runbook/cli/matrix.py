@@ -66,7 +66,11 @@ def _run(plan: "MatrixPlan", out: Path, console: Console) -> None:
     concurrency = max(config.concurrency for config in plan.arms.values())
     cancel = threading.Event()
     with ExitStack() as stack:
-        arms = {name: _opened(one, out / name, console, cancel, stack) for name, one in prepared.items()}
+        # One arm's builder serves all: they ask about the same haystacks at about the same time.
+        arms = {
+            name: _opened(one, out / name, console, cancel, stack, builders=int(not place))
+            for place, (name, one) in enumerate(prepared.items())
+        }
         try:
             with _progress(console, len(arms) * len(questions)) as update:
                 interleave(arms, questions, concurrency=concurrency, on_progress=update)
@@ -76,7 +80,13 @@ def _run(plan: "MatrixPlan", out: Path, console: Console) -> None:
 
 
 def _opened(
-    prepared: "Prepared", folder: Path, console: Console, cancel: threading.Event, stack: ExitStack
+    prepared: "Prepared",
+    folder: Path,
+    console: Console,
+    cancel: threading.Event,
+    stack: ExitStack,
+    *,
+    builders: int,
 ) -> "Stages":
     """The stages of an arm, whose run folder is made, or opened where its settings are the same."""
     from evals.runs.folder import RUN_FILE, RunFolder
@@ -93,7 +103,9 @@ def _opened(
                 "or restore them"
             )
         open_run = reopening(prepared, run, record)
-    return open_stages(prepared, folder, open_run, INFRASTRUCTURE_FAILURES, console, cancel, stack)
+    return open_stages(
+        prepared, folder, open_run, INFRASTRUCTURE_FAILURES, console, cancel, stack, builders=builders
+    )
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from evals.runs.stages import Stages
 from evals.runs.summary import is_pending, summarise
 from manifests.store import Store
 from runbook.cli.assembly import may_write_haystacks
+from runbook.cli.build_ahead import BuildAhead, HaystackJob
 from runbook.cli.endpoints import refuse_refusing
 from runbook.cli.evaluators import Evaluators, open_evaluators, refuse_unofficial
 from runbook.cli.failures import Mistake
@@ -204,14 +205,32 @@ def open_stages(
     console: Console,
     cancel: threading.Event,
     stack: ExitStack,
+    *,
+    builders: int = 1,
 ) -> Stages:
-    """Open everything that can fail to open, the run folder last; all of it is closed with `stack`."""
+    """Open everything that can fail to open, the run folder last; all of it is closed with `stack`.
+
+    `builders` processes have the haystacks of coming questions ready, where there are several.
+    """
     config = prepared.config
     memory = stack.enter_context(open_memory(config, prepared.data, cancel, console))
     store = Store.open(config.store)
     slugs = import_trajectories(prepared, store, console)
     refuse_impossible_gold(prepared, {one: store.get(slug).states for one, slug in slugs.items()})
-    haystacks, private = Haystacks(store, console.print), may_write_haystacks(arm_settings(config))
+    kind = {
+        "summaries": config.summaries,
+        "manifests": config.manifests,
+        "private": may_write_haystacks(arm_settings(config)),
+    }
+    named = {
+        question.id: tuple(slugs[one] for one in prepared.data.haystacks[question.id])
+        for question in prepared.questions
+    }
+    cap_bytes = int(config.views_gb * 1e9)
+    jobs = [HaystackJob(named[question.id], **kind) for question in prepared.questions]
+    ahead = BuildAhead(store.root, cap_bytes, jobs, distance=config.concurrency, builders=builders)
+    stack.callback(ahead.close)
+    haystacks = Haystacks(store, console.print, cap_bytes=cap_bytes, ahead=ahead)
     evaluators = stack.enter_context(open_evaluators(config, run, console, cancel))
     folder = open_run(slugs, evaluators)
     stack.enter_context(folder.locked())
@@ -220,12 +239,7 @@ def open_stages(
         run_record=folder.record(),
         data=prepared.data,
         memory=memory,
-        open_view=lambda question_id: haystacks.open(
-            [slugs[one] for one in prepared.data.haystacks[question_id]],
-            summaries=config.summaries,
-            manifests=config.manifests,
-            private=private,
-        ),
+        open_view=lambda question_id: haystacks.open(named[question_id], **kind),
         reader=evaluators.reader,
         judge=evaluators.judge,
         retry=retry,
