@@ -3,6 +3,7 @@ than it is."""
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -12,7 +13,6 @@ from evals.scoring.lafs import REFERENCE, OperatingPoint, lafs, lafs_gain
 from evals.tuning.racing import Figures, undominated
 
 NAMES = ("fast", "balanced", "accurate")
-SHUFFLES = 2_000
 
 
 def lafs_value(found: Figures, tier: str) -> float:
@@ -77,20 +77,31 @@ def expected_lead(settings: int, questions: int, share: float) -> float:
     return float(np.sum(1 - below[:-1] ** settings) / questions - share)
 
 
-def shuffled_lead(values: NDArray[np.float64], *, seed: int = 0) -> float:
-    """The same for these settings, which answer the same questions and therefore vary together.
+def paired_lead(values: NDArray[np.float64], settings: int) -> float | None:
+    """The same for settings that answer the same questions and therefore vary together; roughly, 0..1.
 
-    Were all settings equal, the values of a question could as well be exchanged between them: this is the
-    mean, over random exchanges within each question, of the best setting's mean less the mean of all.
+    What is left of the finished settings' values without their own means and those of the questions is
+    chance, with variance s2 = sum r2 / ((k - 1)(n - 1)); the best of equal settings then leads by s / sqrt(n)
+    times the mean of the largest of so many standard normal numbers. None with fewer than two settings or
+    questions.
 
     Args:
-        values: settings x questions.
+        values: finished settings x questions.
+        settings: how many were tried, finished or not.
     """
-    if values.shape[0] < 2:
-        return 0.0
-    drawn = np.random.default_rng(seed)
-    leads = [drawn.permuted(values, axis=0).mean(axis=1).max() for _ in range(SHUFFLES)]
-    return float(np.mean(leads) - values.mean())
+    finished, questions = values.shape
+    if finished < 2 or questions < 2:
+        return None
+    left = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0, keepdims=True) + values.mean()
+    variance = float(np.sum(left**2)) / ((finished - 1) * (questions - 1))
+    return math.sqrt(variance / questions) * _largest_normal(settings)
+
+
+def _largest_normal(count: int) -> float:
+    """E max = integral over x > 0 of 1 - F(x)^n - F(-x)^n."""
+    steps = np.linspace(0, 8, 1601)
+    above = np.array([NormalDist().cdf(step) for step in steps.tolist()])
+    return float(np.trapezoid(1 - above**count - (1 - above) ** count, steps))
 
 
 def mean_of_means(done: Sequence[Figures]) -> float:

@@ -15,7 +15,7 @@ from evals.statistics.bootstrap import mean_interval
 from evals.statistics.clusters import clusters_of
 from evals.statistics.intervals import Interval
 from evals.tuning.answers import answered
-from evals.tuning.choosing import expected_lead, mean_of_means, operating_points, shuffled_lead
+from evals.tuning.choosing import expected_lead, mean_of_means, operating_points, paired_lead
 from evals.tuning.plan import Plan
 from evals.tuning.proposals import Proposal, State
 from evals.tuning.racing import Answered, Figures, figures
@@ -58,8 +58,8 @@ class Chance:
     questions: int
     independent: float
     """Were their answers independent."""
-    together: float
-    """From the finished settings' own answers, exchanged within each question."""
+    paired: float | None
+    """As the finished settings really vary over the same questions; None with fewer than two of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +129,10 @@ def result_of(
             f"Not confirmed, since a cap was reached: {', '.join(f'setting {one}' for one in unconfirmed)}. "
             "Figures of the search are no result; raise the cap and start the study again."
         )
+    if runs and clusters_of(plan.split.confirm, plan.data.gold).few:
+        remarks.append(
+            "The confirmed figures are over few clusters of questions: take their intervals as rough."
+        )
     return StudyResult(
         measure=plan.measure.name,
         objective=plan.objective,
@@ -168,7 +172,7 @@ def _chance(searched: Searched, questions: int) -> Chance:
         settings=searched.tried,
         questions=questions,
         independent=expected_lead(max(1, searched.tried), questions, mean_of_means(list(done.values()))),
-        together=shuffled_lead(values) if len(done) > 1 else 0.0,
+        paired=paired_lead(values, searched.tried) if len(done) > 1 else None,
     )
 
 

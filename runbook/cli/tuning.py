@@ -2,7 +2,8 @@
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Annotated
@@ -75,7 +76,13 @@ def _perform(plan: "Plan", folder: Path, console: Console) -> "StudyResult":
         console.print(inert(line))
 
     proposals = Proposals(folder, plan.space, directions(plan), plan.study.study.seed)
-    search = Search(plan, folder, proposals, lambda config, path: _opened(config, path, console), say)
+    openings = count()
+
+    def open_run(config: "RunConfig", path: Path) -> "AbstractContextManager[Ask]":
+        # Every run reads the same recordings: what there is to say of them is said once.
+        return _opened(config, path, Console(quiet=True) if next(openings) else console, say)
+
+    search = Search(plan, folder, proposals, open_run, say)
     try:
         ended = search.run()
         say(f"The search ended: {ended}.")
@@ -114,7 +121,7 @@ def _confirmed(
 
 
 @contextmanager
-def _opened(config: "RunConfig", path: Path, console: Console) -> Iterator["Ask"]:
+def _opened(config: "RunConfig", path: Path, console: Console, say: Callable[[str], None]) -> Iterator["Ask"]:
     """A run of the study, new or begun; yields what asks some of its questions."""
     from evals.runs.execute import execute
     from evals.runs.folder import RUN_FILE, RunFolder
@@ -142,12 +149,12 @@ def _opened(config: "RunConfig", path: Path, console: Console) -> Iterator["Ask"
                 stages,
                 [questions[one] for one in question_ids],
                 concurrency=prepared.config.concurrency,
-                on_progress=lambda progress: _tell(trouble(progress)),
+                on_progress=lambda progress: tell(trouble(progress)),
             )
 
-        def _tell(line: str) -> None:
+        def tell(line: str) -> None:
             if line:
-                console.print(inert(line))
+                say(f"{path.name}: {line}")
 
         yield ask
 

@@ -46,7 +46,7 @@ def print_result(console: Console, result: "StudyResult") -> None:
             style="bold",
         )
     for point in result.confirmed:
-        console.print(f"{' and '.join(point.names)}: {confirmed_line(point, result)}")
+        console.print(f"{', '.join(point.names)}: {confirmed_line(point, result)}")
     _print_gain(console, result)
     for remark in result.remarks:
         console.print(inert(remark))
@@ -90,7 +90,7 @@ def _cells(tried: "Tried", result: "StudyResult") -> list[str]:
         number(found.seconds if found else None),
         "?" if found and found.usd is None else f"{found.usd:.4f}" if found and found.usd else "-",
         str(tried.questions),
-        inert(f"{state}, {' and '.join(names)}" if names else state),
+        inert(f"{state}: {', '.join(names)}" if names else state),
     ]
 
 
@@ -98,10 +98,14 @@ def _print_chance(console: Console, result: "StudyResult") -> None:
     chance = result.chance
     if chance.settings < 2:
         return
+    independent = f"{100 * chance.independent:.1f} points, were their answers independent"
+    if chance.paired is None:
+        lead = independent
+    else:
+        lead = f"{100 * chance.paired:.1f} points as they vary together ({independent})"
     console.print(
         f"{counted(chance.settings, 'setting')} were tried. Were they all equal, the best would still look "
-        f"{100 * chance.together:.1f} points better than their mean on {chance.questions} questions "
-        f"({100 * chance.independent:.1f}, were their answers independent)."
+        f"better than it is on {chance.questions} questions: by {lead}."
     )
 
 

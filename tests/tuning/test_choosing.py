@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evals.tuning.choosing import expected_lead, lafs_value, operating_points, shuffled_lead
+from evals.tuning.choosing import expected_lead, lafs_value, operating_points, paired_lead
 from evals.tuning.racing import Figures
 
 
@@ -16,8 +16,10 @@ def test_the_best_of_twenty_equal_settings_looks_ten_points_better_on_seventy_qu
 def test_settings_that_answer_alike_lead_by_less() -> None:
     drawn = np.random.default_rng(0)
     apart = (drawn.random((20, 70)) < 0.5).astype(float)
-    assert shuffled_lead(apart) == pytest.approx(expected_lead(20, 70, 0.5), abs=0.015)
-    assert shuffled_lead(np.tile(apart[0], (20, 1))) == pytest.approx(0)
+    assert paired_lead(apart, 20) == pytest.approx(expected_lead(20, 70, 0.5), abs=0.01)
+    assert paired_lead(apart[:4], 20) == pytest.approx(expected_lead(20, 70, 0.5), abs=0.02)
+    assert paired_lead(np.tile(apart[0], (20, 1)), 20) == pytest.approx(0)
+    assert paired_lead(apart[:1], 20) is None
 
 
 def test_each_operating_point_is_its_own_trade() -> None:
