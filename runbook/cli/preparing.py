@@ -22,6 +22,8 @@ from runbook.cli.failures import Mistake
 from runbook.cli.importing import print_warnings
 from runbook.cli.progress import counting
 from runbook.cli.tables import counted
+from runbook.memories.parts import MemorySettingsError
+from runbook.memories.registry import AGENTS, memory_factory
 from sandbox.selection import NAMES as SANDBOXES
 
 
@@ -54,6 +56,7 @@ def checks(config: RunConfig) -> list[Callable[[], object]]:
         partial(_refuse_lone_judge, config),
         *(partial(refuse_unreachable, role, one) for role, one in roles if one is not None),
         partial(_refuse_unknown_sandbox, config),
+        partial(_refuse_unknown_memory, config),
         partial(refuse_unofficial, config),
     ]
 
@@ -66,6 +69,15 @@ def _refuse_lone_judge(config: RunConfig) -> None:
 def _refuse_unknown_sandbox(config: RunConfig) -> None:
     if config.sandbox not in SANDBOXES:
         raise Mistake(f"--sandbox: there is no {config.sandbox!r}; there are {', '.join(SANDBOXES)}")
+
+
+def _refuse_unknown_memory(config: RunConfig) -> None:
+    if config.memory in AGENTS:
+        return
+    try:
+        memory_factory(config.memory)
+    except MemorySettingsError as error:
+        raise Mistake(f"--memory: {error}") from None
 
 
 def choose_questions(config: RunConfig) -> Prepared:

@@ -1,5 +1,6 @@
 """One query of a memory without an agent: what it finds becomes a context, and everything is recorded."""
 
+import errno
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from runbook.outcomes import Outcome
 from runbook.rendering import render_context
 
 NO_SANDBOX = "none"
+DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ def answer(
     """Search, render, and say how it went; a model's failure is the outcome, with the empty context.
 
     The clock runs from here until the context is there; reused calls add what they took when recorded.
+    Raises OSError where the disk is full.
     """
     started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
     begun = time.monotonic()
@@ -115,6 +118,8 @@ def answer(
     except EndpointError as error:
         outcome, detail = error.outcome, str(error)
     except OSError as error:
+        if error.errno in DISK_FULL:  # no further question would fare better
+            raise
         outcome, detail = Outcome.SANDBOX_ERROR, of_any(error)
     searched = time.monotonic()
     evidence = Evidence(memory_markdown=found.markdown, trajectory_spans=within_budget(found.spans, budget))
