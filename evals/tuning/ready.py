@@ -1,6 +1,6 @@
 """The settings of each operating point as a file for `runbook eval run`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import tomli_w
@@ -11,17 +11,19 @@ from runbook.files import write_atomically
 _UNWANTED = {"question_ids", "limit", "sample"}
 
 
-def write_config(config: RunConfig, path: Path, said: Sequence[str]) -> Path:
+def write_config(config: RunConfig, path: Path, said: Sequence[str], tuned: Iterable[str] = ()) -> Path:
     """Write all settings that differ from the usual ones, below the lines `said` as comments.
+
+    Args:
+        tuned: keys, perhaps dotted, whose tables are written whole, also where they are as usual.
 
     Raises OSError.
     """
-    settings = config.model_dump(
-        mode="json", exclude_defaults=True, exclude_none=True, exclude={*_UNWANTED, "tuned_on"}
-    )
-    # Agents are named by file or by name; everything else that is a path was resolved when it was read.
-    if config.tuned_on is not None:
-        settings["tuned_on"] = config.tuned_on.model_dump(mode="json")
+    whole = {key.partition(".")[0] for key in tuned}
+    settings = {
+        **config.model_dump(mode="json", exclude_defaults=True, exclude_none=True, exclude=_UNWANTED),
+        **config.model_dump(mode="json", exclude_none=True, include=whole),
+    }
     comments = "".join(f"# {' '.join(line.split())}\n" for line in said)
     write_atomically(path, (comments + tomli_w.dumps(settings)).encode())
     return path

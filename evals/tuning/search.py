@@ -71,6 +71,8 @@ class Search:
     def confirm(self, proposal: Proposal, tried: int) -> Path:
         """Run a setting over the questions kept for confirmation; returns its run. Raises CapError too."""
         path = self._folder / "confirm" / _name(proposal.number)
+        if len(self.answers(path)) == len(self._plan.split.confirm):
+            return path
         with self._open_run(self._plan.confirm_config(proposal.setting, tried), path) as ask:
             for _ in self._blocks(path, ask, 1.0):
                 pass

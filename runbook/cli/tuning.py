@@ -217,8 +217,9 @@ def _write(
         written += write_picture(result.frontier, folder / "frontier.png")
     known = proposals.all()
     for point in result.confirmed:
-        config = plan.ready_config(known[point.number].setting, result.chance.settings)
+        setting = known[point.number].setting
+        config = plan.ready_config(setting, result.chance.settings)
         for name in point.names:
             said = [f"{name}: {confirmed_line(point, result)}", *result.remarks]
-            written.append(write_config(config, folder / f"{name}.toml", said))
+            written.append(write_config(config, folder / f"{name}.toml", said, plan.space.changes(setting)))
     say(f"written: {', '.join(map(str, written))}")

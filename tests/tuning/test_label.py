@@ -38,6 +38,9 @@ def test_a_ready_file_is_read_as_the_same_settings(data_root: Path, tmp_path: Pa
         "gateway": {"retry_seconds": 60, "prices": str(tmp_path / "prices.toml")},
     }
     config = read_config(None, settings, store=tmp_path / "store").model_copy(update={"tuned_on": TUNED})
-    file = write_config(config, tmp_path / "fast.toml", ["fast: a line\nwith a break"])
+    file = write_config(
+        config, tmp_path / "fast.toml", ["fast: a line\nwith a break"], ["votes", "retrieval.radius"]
+    )
+    assert "votes = 1" in file.read_text()
     assert file.read_text().startswith("# fast: a line with a break\n")
     assert read_config(file, {}, store=tmp_path / "elsewhere") == config
