@@ -15,13 +15,16 @@ from evals.runs.config import RunConfig
 from manifests.errors import UnknownTrajectoryError
 from manifests.importing import import_lme_v2
 from manifests.store import Store
-from runbook.cli.assembly import ArmSettings, chosen_agent
+from runbook.cli.assembly import ArmSettings, chosen_agent, gateway_settings
 from runbook.cli.endpoints import refuse_unreachable
 from runbook.cli.evaluators import refuse_unofficial
 from runbook.cli.failures import Mistake
 from runbook.cli.importing import print_warnings
 from runbook.cli.progress import counting
 from runbook.cli.tables import counted
+from runbook.endpoint.config import EndpointConfig
+from runbook.gateway.keys import read_key
+from runbook.gateway.settings import GatewayError
 from runbook.memories.parts import MemorySettingsError
 from runbook.memories.registry import AGENTS, memory_factory
 from sandbox.selection import NAMES as SANDBOXES
@@ -52,13 +55,31 @@ def checks(config: RunConfig) -> list[Callable[[], object]]:
     """What has to hold whatever the questions are; each raises Mistake or UnknownAgentError."""
     roles = (("reader", config.reader), ("judge", config.judge))
     return [
-        partial(chosen_agent, arm_settings(config)),
+        partial(_refuse_unready_agent, config),
         partial(_refuse_lone_judge, config),
         *(partial(refuse_unreachable, role, one) for role, one in roles if one is not None),
         partial(_refuse_unknown_sandbox, config),
         partial(_refuse_unknown_memory, config),
         partial(refuse_unofficial, config),
     ]
+
+
+def _refuse_unready_agent(config: RunConfig) -> None:
+    """Raise Mistake or UnknownAgentError where the agent, or the model it would ask, cannot be had."""
+    settings = arm_settings(config)
+    agent = chosen_agent(settings)
+    if agent.wire is None or config.gateway.replay is not None:
+        return
+    providers = gateway_settings(agent, settings).providers
+    name = next((name for name, one in providers.items() if agent.wire in one.wires), None)
+    if name is None:
+        raise Mistake(f"no provider speaks {agent.wire}: name one with --model-url")
+    try:
+        read_key(name, providers[name])
+    except GatewayError as error:
+        raise Mistake(f"agent {agent.name}: {error}") from None
+    if settings.model_url is not None:
+        refuse_unreachable("model-url", EndpointConfig(model=agent.model, base_url=settings.model_url))
 
 
 def _refuse_lone_judge(config: RunConfig) -> None:
@@ -138,5 +159,4 @@ def import_trajectories(prepared: Prepared, store: Store, console: Console) -> d
         except UnknownTrajectoryError as error:
             raise prepared.data.unknown_trajectory(error.trajectory_id) from error
     print_warnings(console, report)
-    prepared.data.check_trajectories(report.slugs.keys())
     return dict(report.slugs)

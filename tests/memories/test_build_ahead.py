@@ -70,16 +70,32 @@ def test_one_haystack_for_all_questions_starts_no_process(many):
     assert BuildAhead(store.root, CAP_BYTES, [jobs[0]] * 20, distance=4)._processes == []
 
 
-def test_views_of_a_run_stay_within_the_disk_they_may_take(tmp_path, make_data_root, run):
+@pytest.fixture
+def unlike(tmp_path, make_data_root):
+    """Six questions over six haystacks, each without another one of six trajectories."""
     data = make_data_root(tmp_path / "data", questions=6, trajectories=6, states=3)
     ids = list(load_data_root(data).haystacks["q-0"])
     haystacks = {f"q-{n}": [one for one in ids if one != f"tr-{(n + 1) % 6}"] for n in range(6)}
     (data / "haystacks" / "lme_v2_small.json").write_text(json.dumps(haystacks))
+    return data
+
+
+def test_views_of_a_run_stay_within_the_disk_they_may_take(tmp_path, unlike, run):
     store = tmp_path / "store"
     done = run(
-        *("eval", "run", "--data", data, "--memory", "rag-slice-bm25", "--out", tmp_path / "run"),
+        *("eval", "run", "--data", unlike, "--memory", "rag-slice-bm25", "--out", tmp_path / "run"),
         *("--store", store, "--set", "views_gb=0.000001", "--concurrency", "1"),
     )
     assert done.returncode == 0, done.stderr
     assert "coverage             100.0 %" in done.stdout
     assert len(views_of(Store.open(store)).names()) <= 3  # one in use, one ahead, one just made
+
+
+def test_a_run_of_some_questions_needs_their_trajectories_alone(tmp_path, unlike, run):
+    store = tmp_path / "store"
+    done = run(
+        *("eval", "run", "--data", unlike, "--memory", "first", "--out", tmp_path / "run"),
+        *("--store", store, "--limit", "1"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(Store.open(store).slugs()) == 5
