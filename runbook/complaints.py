@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 _LONGEST = 300  # characters of a value's complaint
 _MOST_KEYS = 5
@@ -31,6 +32,38 @@ _MENDS: Mapping[int, tuple[str, str]] = {
     errno.ESTALE: ("the network disk lost it", "mount the disk again"),
 }
 
+_OPTIONS: Mapping[tuple[int | str, ...], str] = {("out",): "; give it with --out"}
+"""What is no key of a settings file, but an option of the command."""
+_PLAINLY: Mapping[str, str] = {
+    "missing": "is missing",
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "int_from_float": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_type": "must be a whole number",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "greater_than": "must be above {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be below {lt}",
+    "less_than_equal": "must be at most {le}",
+    "string_pattern_mismatch": "must have the form {pattern}",
+    "string_type": "must be text",
+    "too_short": "must hold at least {min_length}",
+    "path_type": "must be a path",
+    "literal_error": "must be {expected}",
+    "enum": "must be {expected}",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "frozen_set_type": "must be a list",
+    "dict_type": "must be a table",
+    "mapping_type": "must be a table",
+    "model_type": "must be a table",
+    "model_attributes_type": "must be a table",
+}
+"""By pydantic's type of error; all others have its own message."""
+
 
 def of_system(error: OSError) -> str:
     """What the operating system refused, as `file: problem (mend)`; any other error's own text."""
@@ -45,8 +78,8 @@ def of_system(error: OSError) -> str:
 
 def of_validation(error: ValidationError) -> str:
     """What does not fit a model: `key: message`, several with semicolons between; no addresses, no values."""
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    lines = [_fault(one["loc"], one["msg"]) for one in found[:_MOST_KEYS]]
+    found = error.errors(include_url=False, include_input=False)
+    lines = [_fault(one) for one in found[:_MOST_KEYS]]
     more = [f"and {len(found) - _MOST_KEYS} more"] if len(found) > _MOST_KEYS else []
     return "; ".join([*lines, *more])
 
@@ -82,7 +115,16 @@ def _text(name: object) -> str:
     return name if isinstance(name, str) else ""  # a descriptor's number tells nobody anything
 
 
-def _fault(location: tuple[int | str, ...], message: str) -> str:
-    key = ".".join(map(str, location))
-    message = message.removeprefix("Value error, ")[:_LONGEST]
+def _fault(one: ErrorDetails) -> str:
+    key = ".".join(map(str, one["loc"]))
+    message = _plainly(one)[:_LONGEST]
     return f"{key}: {message}" if key else message
+
+
+def _plainly(one: ErrorDetails) -> str:
+    """The library's complaint in words for people who do not know the library."""
+    if one["type"] == "extra_forbidden":
+        return f"there is no such key{_OPTIONS.get(one['loc'], '')}"
+    if (plain := _PLAINLY.get(one["type"])) is None:
+        return one["msg"].removeprefix("Value error, ")
+    return plain.format_map(one.get("ctx", {}))

@@ -57,7 +57,7 @@ def _wrote_nothing_valid(facts: Facts, read: InvalidEvidence, wire: WireFacts | 
         return Outcome.INVALID_OUTPUT, wire.detail
     if wire is not None and not wire.tool_calls:
         said = (
-            f"the model answered {wire.calls} calls and asked for no tool"
+            f"the model answered {wire.calls} {'call' if wire.calls == 1 else 'calls'} and asked for no tool"
             if wire.calls
             else (f"the agent never called its model (exit code {facts.exit_code})")
         )

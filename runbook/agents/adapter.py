@@ -4,7 +4,6 @@
 """
 
 import tomllib
-from collections.abc import Iterator
 from typing import Annotated, Self
 
 from pydantic import (
@@ -19,6 +18,7 @@ from pydantic import (
 
 from runbook.agents.errors import AdapterError
 from runbook.agents.templates import placeholders
+from runbook.complaints import of_validation
 from runbook.gateway.records import Wire
 
 PLACES = frozenset({"workspace", "python", "helpers", "tools", "home"})
@@ -29,9 +29,6 @@ OPTIONAL = frozenset({"effort", "image"})
 """Placeholders that may have no value."""
 
 RelativePath = Annotated[str, Field(pattern=r"^[^/\x00]+(/[^/\x00]+)*$")]
-
-
-_PLAINLY = {"extra_forbidden": "there is no such key", "missing": "is missing"}
 
 
 class _Part(BaseModel):
@@ -156,13 +153,4 @@ def read_adapter(data: bytes, origin: str) -> Adapter:
     except tomllib.TOMLDecodeError as error:
         raise AdapterError(f"{origin}: {error}") from None
     except ValidationError as error:
-        raise AdapterError(f"{origin}: {'; '.join(_said(error))}") from None
-
-
-def _said(error: ValidationError) -> Iterator[str]:
-    for one in error.errors():
-        where = ".".join(str(part) for part in one["loc"])
-        what = {"extra_forbidden": "there is no such key", "missing": "is missing"}.get(
-            one["type"], one["msg"]
-        )
-        yield f"{where}: {what}" if where else str(what)
+        raise AdapterError(f"{origin}: {of_validation(error)}") from None

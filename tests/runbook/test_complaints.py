@@ -3,9 +3,10 @@
 import errno
 import os
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from runbook.complaints import naming, of_system, of_validation
 from runbook.files import write_atomically
@@ -56,3 +57,34 @@ def test_a_value_that_does_not_fit_is_named_by_its_key_without_an_address() -> N
     assert "names.1: " in line
     assert "http" not in line
     assert "\n" not in line
+
+
+class Chosen(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    count: int
+    share: float = Field(default=0.5, ge=0, le=1)
+    kind: Literal["a", "b"] = "a"
+    whole: bool = True
+    part: Settings | None = None
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({}, "count: is missing"),
+        ({"count": 1, "out": "RUN"}, "out: there is no such key; give it with --out"),
+        ({"count": 1, "cuont": 1}, "cuont: there is no such key"),
+        ({"count": "many"}, "count: must be a whole number"),
+        ({"count": 1.5}, "count: must be a whole number"),
+        ({"count": 1, "share": 2}, "share: must be at most 1.0"),
+        ({"count": 1, "share": -1}, "share: must be at least 0.0"),
+        ({"count": 1, "kind": "c"}, "kind: must be 'a' or 'b'"),
+        ({"count": 1, "whole": "perhaps"}, "whole: must be true or false"),
+        ({"count": 1, "part": 7}, "part: must be a table"),
+    ],
+)
+def test_a_wrong_setting_is_told_in_plain_words(settings: dict[str, object], line: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Chosen.model_validate(settings)
+    assert of_validation(caught.value) == line
