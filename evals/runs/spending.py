@@ -13,7 +13,8 @@ def spending(queries: Sequence[QueryRecord], correct: int | None) -> dict[str, A
     """Sums over all attempts of the current records; None where no agent spoke to a model.
 
     Tokens are sums of what providers told; `usage_unknown_calls` counts the calls that told nothing. Money is
-    USD, None where the price of any call is unknown. `rate_limit_seconds` are part of the official latency.
+    USD of all calls but those that were broken off (`abandoned_calls`), None where the price of any is
+    unknown. `rate_limit_seconds` are part of the official latency.
 
     Args:
         correct: questions answered correctly, None without a reader; for the price of one of them.
@@ -21,13 +22,14 @@ def spending(queries: Sequence[QueryRecord], correct: int | None) -> dict[str, A
     wires = [wire for query in queries for attempt in query.result.attempts if (wire := attempt.wire)]
     if not wires:
         return None
-    costs = [wire.cost_usd for wire in wires if wire.calls]
+    costs = [wire.cost_usd for wire in wires if wire.calls > wire.abandoned_calls]
     cost = None if None in costs else sum(one for one in costs if one is not None)
     tokens = {bucket: _sum(getattr(wire.usage, bucket) for wire in wires) for bucket in BUCKETS}
     total = _sum(tokens[bucket] for bucket in BUCKETS if bucket != "reasoning")
     return {
         "calls": sum(wire.calls for wire in wires),
         "failed_calls": sum(wire.failed_calls for wire in wires),
+        "abandoned_calls": sum(wire.abandoned_calls for wire in wires),
         "tool_calls": sum(wire.tool_calls for wire in wires),
         "tokens": tokens,
         "usage_unknown_calls": sum(wire.usage_unknown_calls for wire in wires),

@@ -40,12 +40,14 @@ def _is_pending(chain: Chain, *, with_reader: bool, retry: frozenset[Outcome]) -
 def summarise(folder: RunFolder) -> dict[str, Any]:
     """All figures that `runbook eval show --json` prints; shares are 0..1, seconds are wall time.
 
-    A question's score is the mean over its repeats; figures of queries are over all repeats of the agent.
+    A question's score is the mean over its repeats; figures of queries are over all repeats of the agent,
+    without those that ended in an infrastructure failure: nobody's answer. What was spent counts all.
     """
     record = folder.record()
     config = record.config
     results = load_results(folder, record)
     queries = [query for result in results for query in result.queries]
+    answered = [query for query in queries if not is_scoreless(query.outcome)]
     with_reader = config.reader is not None
     outcomes = Counter(result.outcome.value for result in results if result.outcome is not None)
     correct = sum(result.score or 0 for result in results) if with_reader else None
@@ -53,21 +55,21 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
         "questions": len(results),
         "tier_questions": record.tier_questions,
         "smoke": record.smoke,
-        "finished": sum(_is_finished(result, with_reader) for result in results),
+        "finished": sum(_is_covered(result, with_reader) for result in results),
         "coverage": _share(_is_covered(result, with_reader) for result in results),
         "outcomes": dict(sorted(outcomes.items())),
         "accuracy": _accuracy(results, several=config.repeats.several) if with_reader else None,
         "repeats": repeat_figures(results, config.repeats) if with_reader else None,
-        **_in_context(queries),
-        "evidence": _evidence(queries),
-        "latency": latency_figures([query.result.seconds for query in queries]),
-        "latency_breakdown": latency_breakdown(queries),
+        **_in_context(answered),
+        "evidence": _evidence(answered),
+        "latency": latency_figures([query.result.seconds for query in answered]),
+        "latency_breakdown": latency_breakdown(answered),
         "model_use": spending(queries, correct if not config.repeats.several else None),
         "insert_cost": insert_costs(queries),
         "attempts_per_question": _mean([len(query.result.attempts) for query in queries]),
         "sandbox": _sandbox(queries) or config.sandbox,
         "memory": config.memory,
-        "position_leak": _position_leak(config, queries),
+        "position_leak": _position_leak(config, answered),
         "agent": config.agent,
         "reader": config.reader.model if config.reader else None,
         "judge": config.judge.model if config.judge else None,
@@ -91,12 +93,6 @@ def _is_covered(result: QuestionResult, with_reader: bool) -> bool:
     if with_reader:
         return result.complete
     return all(chain.query is not None and not is_scoreless(chain.query.outcome) for chain in result.chains)
-
-
-def _is_finished(result: QuestionResult, with_reader: bool) -> bool:
-    if result.outcome is Outcome.CANCELLED:
-        return False
-    return _is_covered(result, with_reader) or (result.outcome is not None and is_scoreless(result.outcome))
 
 
 def _accuracy(results: Sequence[QuestionResult], *, several: bool) -> dict[str, Any]:

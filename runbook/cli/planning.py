@@ -7,14 +7,11 @@ from evals.runs.config import RunConfig
 from evals.runs.estimates import Estimate, estimate
 from evals.sampling import JUDGE_SAMPLING, READER_SAMPLING
 from runbook.agents import Agent, UnknownAgentError
-from runbook.cli.assembly import chosen_agent, gateway_settings
-from runbook.cli.endpoints import refuse_unreachable
+from runbook.cli.assembly import chosen_agent
 from runbook.cli.failures import FAILURE, Mistake
 from runbook.cli.preparing import Prepared, arm_settings, checks, choose_questions
 from runbook.cli.tables import counted
 from runbook.cli.terminal import inert
-from runbook.endpoint.config import EndpointConfig
-from runbook.gateway.keys import read_key
 from runbook.gateway.prices import Prices
 from runbook.gateway.settings import GatewayError
 
@@ -26,10 +23,8 @@ def plan(config: RunConfig, console: Console) -> None:
         Mistake: there is nothing to plan: the data root or the choice of questions is wrong.
     """
     prepared = choose_questions(config)
-    agent, missing = _agent(config)
-    missing += _missing(config)
-    if agent is not None:
-        missing += _gateway(agent, config)
+    agent = _agent(config)
+    missing = _missing(config)
     _describe(prepared, console)
     asks_model = agent.wire is not None if agent is not None else bool(config.model)
     _estimate(estimate(config, prepared.questions, asks_model=asks_model, prices=_prices(config)), console)
@@ -80,27 +75,12 @@ def _prices(config: RunConfig) -> Prices:
         raise Mistake(str(error)) from None
 
 
-def _agent(config: RunConfig) -> tuple[Agent | None, list[str]]:
+def _agent(config: RunConfig) -> Agent | None:
+    """The agent, where it can be had; `_missing` says why not."""
     try:
-        return chosen_agent(arm_settings(config)), []
-    except UnknownAgentError as error:
-        return None, [str(error)]
-
-
-def _gateway(agent: Agent, config: RunConfig) -> list[str]:
-    """What keeps the agent's model from being reached."""
-    if agent.wire is None or config.gateway.replay is not None:
-        return []
-    providers = gateway_settings(agent, arm_settings(config)).providers
-    name = next((name for name, one in providers.items() if agent.wire in one.wires), None)
-    if name is None:
-        return [f"no provider speaks {agent.wire}: name one with --model-url"]
-    try:
-        read_key(name, providers[name])
-        refuse_unreachable("model-url", EndpointConfig(model="any", base_url=providers[name].base_url))
-    except (GatewayError, Mistake) as error:
-        return [str(error)]
-    return []
+        return chosen_agent(arm_settings(config))
+    except UnknownAgentError:
+        return None
 
 
 def _missing(config: RunConfig) -> list[str]:

@@ -127,6 +127,8 @@ def _model_rows(use: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     failed = f", {use['failed_calls']} failed" if use["failed_calls"] else ""
     cost = "price unknown" if use["cost_usd"] is None else f"{use['cost_usd']:.2f} USD"
+    if use["abandoned_calls"]:
+        cost += f", without {counted(use['abandoned_calls'], 'call')} that the end of an attempt broke off"
     return [
         ("model", f"{', '.join(map(inert, use['models'])) or NONE}: {counted(use['calls'], 'call')}{failed}"),
         ("  tokens", ", ".join(told) or "the provider told none"),

@@ -64,6 +64,7 @@ def describe(exchange: Exchange, provider: str, judge: Judge) -> ModelCall:
     if call.outcome is None and (exchange.asked or exchange.gone):
         call.outcome, call.detail = _judge_status(call, exchange, body)
     call.detail = _one_line(call.detail)
+    call.abandoned = bool(exchange.gone) and (call.cut or call.status is None)
     return call
 
 

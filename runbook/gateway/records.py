@@ -84,6 +84,8 @@ class ModelCall(BaseModel):
     """None for a good answer, else whose failure it was, for example auth_error or budget_exceeded."""
     detail: str = ""
     """Why, in one sentence, without keys."""
+    abandoned: bool = False
+    """The agent, or the end of its attempt, broke the call off before the answer was whole."""
     cut: bool = False
     """The response ended before the protocol's own end."""
     requested_model: str | None = None
@@ -124,8 +126,10 @@ class WireFacts(BaseModel):
     usage: Usage = Usage()
     """Sums of what is known; a bucket is None where no call told it."""
     usage_unknown_calls: int = 0
+    abandoned_calls: int = 0
+    """Calls that the agent, or the end of its attempt, broke off; what they cost is unknown."""
     cost_usd: float | None = None
-    """None where the price of any call is unknown."""
+    """Of all calls but the abandoned ones; None where the price of any of them is unknown."""
     requested_models: list[str] = []
     actual_models: list[str] = []
     model_seconds: float = 0.0

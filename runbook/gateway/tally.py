@@ -94,6 +94,9 @@ class Tally:
             facts.failure, facts.detail = call.outcome, call.detail
 
     def _add_cost(self, call: ModelCall) -> None:
+        if call.abandoned and call.cost_usd is None:
+            self._facts.abandoned_calls += 1
+            return
         if call.cost_usd is None and (call.status is None or call.status < 400):
             self._cost_known = False
         if self._cost_known:

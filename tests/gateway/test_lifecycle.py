@@ -162,3 +162,18 @@ def test_many_lines_serve_side_by_side(settings_for, provider, tmp_path):
             with client(line) as agent:
                 assert agent.post(CHAT, json=chat_request()).status_code == 200
         assert [line.close().calls for line in lines] == [1] * 12
+
+
+def test_a_call_that_is_broken_off_leaves_the_cost_of_the_others_known(attempt, provider, tmp_path):
+    table = tmp_path / "prices.toml"
+    table.write_text('[models.m]\ninput = 1.0\noutput = 2.0\nsource = "a page"\nchecked = "2026-11-01"\n')
+    answer = chat_stream("one two", prompt_tokens=1_000_000, completion_tokens=500_000)
+    endless = Scripted([answer.chunks[0], 30.0, *answer.chunks[1:]], type=SSE)
+    provider.answers = [answer, endless]
+    opened = attempt(prices=table)
+    opened.post(CHAT, chat_request())
+    with opened.client.stream("POST", CHAT, json=chat_request()) as response:
+        next(response.iter_raw())
+    facts = opened.line.close()
+    assert (facts.calls, facts.abandoned_calls, facts.failed_calls) == (2, 1, 0)
+    assert facts.cost_usd == pytest.approx(2.0)

@@ -286,7 +286,7 @@ open("bottom", "w").write("here")
 
 
 def _rights(path: Path) -> tuple[int, int, int, int]:
-    """What taking a tree back could change by mistake; times of a folder that we write to are no such thing."""
+    """What taking a tree back could change by mistake; the times of our own folder are no such thing."""
     status = path.stat()
     return status.st_ino, status.st_mode, status.st_uid, status.st_gid
 
