@@ -117,6 +117,8 @@ class QueryTask:
     cancel: threading.Event
     labels: dict[str, str]
     """Host-side marks of the sandbox (run, question); never visible inside."""
+    repeat: int = 0
+    """Which asking of the same question this is; a memory that draws by chance draws anew for each."""
 
 
 class Memory(Protocol):

@@ -121,6 +121,7 @@ class Stages:
                     folder=self.folder.attempts_folder(question.id),
                     cancel=self.cancel,
                     labels={"run": str(self.folder.path.resolve()), "question": question.id},
+                    repeat=repeat,
                 )
             )
             load = max(load, load_per_cpu())

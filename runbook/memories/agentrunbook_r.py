@@ -78,7 +78,7 @@ class ControlledRetrieval:
                 task.question.text,
                 _summary(task.haystack, self._settings.summary_characters),
                 most=self._settings.raw_queries,
-                seed=self._seed,
+                seed=self._seed + task.repeat,
                 log=log,
             )
             return context_of(task.haystack, ready, self._chosen(ready, bundle, log))

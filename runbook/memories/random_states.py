@@ -10,7 +10,7 @@ from runbook.memory import QueryResult, QueryTask
 
 
 class RandomStates:
-    """As many states as the budget holds, each equally likely; the same for the same question and seed."""
+    """As many states as the budget holds, each equally likely; the same for the same question, seed and repeat."""
 
     name = "random"
 
@@ -27,7 +27,7 @@ class RandomStates:
         def draw(_: object) -> Found:
             entries = sorted(task.haystack.entries.values(), key=lambda entry: entry.id)
             places = [(entry.id, index) for entry in entries for index in range(entry.states)]
-            chance = random.Random(f"{self._seed}/{task.question.text}")
+            chance = random.Random(f"{self._seed}/{task.repeat}/{task.question.text}")
             return Found(tuple(states(chance.sample(places, min(self._budget, len(places))))))
 
         return answer(self.name, task, self._budget, draw)

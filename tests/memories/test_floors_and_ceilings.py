@@ -1,5 +1,7 @@
 """Memories that do not search: nothing, chance, position, gold."""
 
+from dataclasses import replace
+
 from evals.evidence_recall import states_of
 from runbook.outcomes import Outcome
 
@@ -18,6 +20,8 @@ def test_random_draws_the_budget_again_for_the_same_seed_and_otherwise_for_anoth
     assert [one.distinct_states for one in drawn] == [20, 20, 20]
     assert drawn[0] == drawn[1]
     assert states_of(drawn[0].trajectory_spans) != states_of(drawn[2].trajectory_spans)
+    again = memory.query(replace(bench.task(0), repeat=1)).evidence
+    assert states_of(again.trajectory_spans) != states_of(drawn[0].trajectory_spans)
 
 
 def test_first_takes_the_data_sets_order_and_nothing_else(bench):

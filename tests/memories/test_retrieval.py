@@ -1,5 +1,7 @@
 """Memories that search by words or by vectors, over real HTTP."""
 
+from dataclasses import replace
+
 import pytest
 
 from runbook.outcomes import Outcome
@@ -122,6 +124,14 @@ def test_a_reused_query_call_adds_the_time_it_took_when_it_was_made(bench):
     assert again.timings["reused"] > 0
     assert again.seconds > again.timings["reused"]
     assert again.context == asked.context
+
+
+def test_a_repeat_asks_the_controller_anew_with_another_seed(bench):
+    memory = bench.memory("agentrunbook-r", pools=["raw"])
+    memory.insert(bench.haystack)
+    for repeat in (0, 1, 1):
+        memory.query(replace(bench.task(), repeat=repeat))
+    assert [body["seed"] for body in bench.script.asked("/v1/chat/completions")] == [3, 4]
 
 
 def test_what_a_model_costs_is_told_of_the_query_alone(bench):
