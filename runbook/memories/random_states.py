@@ -10,7 +10,7 @@ from runbook.memory import QueryResult, QueryTask
 
 
 class RandomStates:
-    """As many states as the budget holds, each equally likely; the same for the same question, seed and repeat."""
+    """As many states as the budget holds, each equally likely; the same for the same question and seed."""
 
     name = "random"
 
