@@ -1,10 +1,11 @@
 """The tables of `runbook traces`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 
-from rich import box
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
+from rich.text import Text
 
 from evals.traces.aggregate import GroupFigures, group_figures
 from evals.traces.classes import rules
@@ -13,105 +14,150 @@ from runbook.cli.tables import NONE, number, percent
 from runbook.cli.terminal import inert
 
 _FUNNEL = {
-    "in_candidates": "candi-\ndates",
+    "in_candidates": "candidates",
     "listed": "listed",
     "opened": "opened",
     "cited": "cited",
-    "in_context": "in\ncontext",
+    "in_context": "in context",
     "answered": "right",
-    "answered_from_gold": "right,\nall cited",
+    "answered_from_gold": "right, all cited",
 }
+_BY_TOOL_CALLS = ("listed", "opened")
+"""Stages of which nothing is known where no tool call is on record."""
+_LEGEND = (
+    "guided: through ./memory, manifests, candidates or the index; raw: searched or read the haystack's "
+    "files itself; setup: the task and the helper's help; output: wrote or handed in evidence"
+)
+_GOLD_LEGEND = (
+    "candidates: given to the agent at the start; listed: named in what a tool gave back; opened: asked for; "
+    "cited: in the evidence; in context: cited and not cut off for the reader"
+)
+
+Row = tuple[str, ...]
 
 
 def print_traces(console: Console, read: Sequence[RunTraces]) -> None:
     """Everything about some runs: what was called, the first rounds, time and money, the gold, notes."""
+    parts = []
     for one in read:
         if len(read) > 1:
-            console.print(f"Run {inert(one.run)}")
-        groups = group_figures(one)
-        if groups:
-            for table in (_calls(groups), _first_rounds(groups), _reading(groups), _costs(groups)):
-                console.print(table)
-            if any(value is not None for group in groups for value in group.funnel.values()):
-                console.print(_gold(groups))
-                console.print(_losses(groups))
-        for note in one.notes:
-            console.print(inert(note))
+            parts.append(Text(f"Run {inert(one.run)}", style="bold"))
+        if groups := group_figures(one):
+            parts += _sections(groups)
+        if one.notes:
+            parts.append(Text("\n".join(map(inert, one.notes))))
+    console.print(Text("\n\n").join(parts))
 
 
-def _calls(groups: Sequence[GroupFigures]) -> Table:
-    kinds = rules().order
-    table = _table("Tool calls a question, by class", ["asked", "calls", *kinds])
-    for group in groups:
-        counts = (group.classes_per_question.get(kind) for kind in kinds)
-        table.add_row(_name(group), str(group.questions), *map(number, (group.calls_per_question, *counts)))
-    return table
-
-
-def _first_rounds(groups: Sequence[GroupFigures]) -> Table:
-    kinds = rules().order
-    table = _table("The first rounds: share of calls, by class", kinds, first="round")
-    for group in groups:
-        for place, shares in enumerate(group.first_rounds if group.by == "agent" else (), start=1):
-            table.add_row(str(place), *(percent(shares[kind]) for kind in kinds))
-    return table
-
-
-def _reading(groups: Sequence[GroupFigures]) -> Table:
-    columns = ["attempts", "rounds", "repeated", "failed", "cut\nshort", "kB\nread"]
-    table = _table("An attempt: rounds, and calls that were repeated, failed or cut short", columns)
-    for group in groups:
-        size = group.bytes_read_per_attempt
-        table.add_row(
-            _name(group),
-            str(group.attempts),
-            *map(number, (group.rounds_per_attempt, group.repeated_per_attempt, group.failed_per_attempt)),
-            number(group.truncated_per_attempt),
-            number(None if size is None else size / 1000),
+def _sections(groups: Sequence[GroupFigures]) -> list[Text]:
+    calling = any(group.calls_per_question for group in groups)
+    sections = _calls(groups) if calling else []
+    sections.append(
+        _table(
+            "Seconds of an attempt, and what a right answer costs",
+            ("", "attempt", "model", "tools", "until gold", "tokens a right one", "USD a right one"),
+            _by_group(groups, _costs),
         )
-    return table
-
-
-def _costs(groups: Sequence[GroupFigures]) -> Table:
-    columns = ["attempt", "model", "tools", "first\ngold", "tokens per\nright", "USD per\nright"]
-    table = _table("Seconds of an attempt; cost of a right answer", columns)
-    for group in groups:
-        dollars = group.usd_per_correct
-        table.add_row(
-            _name(group),
-            *map(number, (group.attempt_seconds, group.model_seconds, group.tool_seconds)),
-            number(group.first_gold_seconds),
-            NONE if group.tokens_per_correct is None else f"{group.tokens_per_correct:,.0f}",
-            NONE if dollars is None else f"{dollars:.4f}",
-        )
-    return table
-
-
-def _gold(groups: Sequence[GroupFigures]) -> Table:
-    table = _table("How far the gold came, share of its pieces", _FUNNEL.values())
-    for group in groups:
-        table.add_row(_name(group), *(percent(group.funnel[stage]) for stage in _FUNNEL))
-    return table
-
-
-def _losses(groups: Sequence[GroupFigures]) -> Table:
-    table = _table("States opened, and what wrong answers suffer from", ["states\nopened"])
-    table.add_column("errors")
-    for group in groups:
-        errors = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in group.errors.items())
-        table.add_row(_name(group), number(group.states_opened), errors or NONE)
-    return table
-
-
-def _table(title: str, columns: Iterable[str], *, first: str = "") -> Table:
-    table = Table(
-        title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
     )
-    table.add_column(first, overflow="fold")
-    for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
+    if any(value is not None for group in groups for value in group.funnel.values()):
+        title = "How far the gold came, share of its pieces"
+        sections.append(_table(title, ("", *_FUNNEL.values()), _by_group(groups, _gold), _GOLD_LEGEND))
+    if any(group.errors for group in groups):
+        sections.append(_table("What wrong answers suffer from", ("", "errors"), _by_group(groups, _errors)))
+    if not calling:
+        agents = ", ".join(inert(group.group) for group in groups if group.by == "agent")
+        sections.append(
+            Text(
+                f"No tool call of {agents} is on record, so there is nothing to say of calls, rounds and "
+                "opened states. (scout makes none: it searches by itself, without a model.)"
+            )
+        )
+    return sections
 
 
-def _name(group: GroupFigures) -> str:
-    return f"{group.by} {inert(group.group)}"
+def _calls(groups: Sequence[GroupFigures]) -> list[Text]:
+    kinds = rules().order
+    first_rounds = [
+        (str(place), *(percent(shares[kind]) for kind in kinds))
+        for group in groups
+        for place, shares in enumerate(group.first_rounds if group.by == "agent" else (), start=1)
+    ]
+    return [
+        _table(
+            "Tool calls a question, by class",
+            ("", "asked", "calls", *kinds),
+            _by_group(groups, _classes),
+            _LEGEND,
+        ),
+        _table("The first rounds: share of calls, by class", ("round", *kinds), first_rounds),
+        _table(
+            "An attempt: rounds, and calls that were repeated, failed or cut short",
+            ("", "attempts", "rounds", "repeated", "failed", "cut short", "KB read", "states opened"),
+            _by_group(groups, _reading),
+        ),
+    ]
+
+
+def _classes(group: GroupFigures) -> Row:
+    counts = map(group.classes_per_question.get, rules().order)
+    return (str(group.questions), *map(number, (group.calls_per_question, *counts)))
+
+
+def _reading(group: GroupFigures) -> Row:
+    size = group.bytes_read_per_attempt
+    figures = (
+        group.rounds_per_attempt,
+        group.repeated_per_attempt,
+        group.failed_per_attempt,
+        group.truncated_per_attempt,
+        None if size is None else size / 1000,
+        group.states_opened,
+    )
+    return (str(group.attempts), *map(number, figures))
+
+
+def _costs(group: GroupFigures) -> Row:
+    seconds = (group.attempt_seconds, group.model_seconds, group.tool_seconds, group.first_gold_seconds)
+    tokens, dollars = group.tokens_per_correct, group.usd_per_correct
+    return (
+        *map(number, seconds),
+        NONE if tokens is None else f"{tokens:,.0f}",
+        NONE if dollars is None else f"{dollars:.4f}",
+    )
+
+
+def _gold(group: GroupFigures) -> Row:
+    untold = () if group.calls_per_question else _BY_TOOL_CALLS
+    return tuple(NONE if stage in untold else percent(group.funnel[stage]) for stage in _FUNNEL)
+
+
+def _errors(group: GroupFigures) -> Row:
+    told = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in group.errors.items())
+    return (told or NONE,)
+
+
+def _by_group(groups: Sequence[GroupFigures], cells: Callable[[GroupFigures], Row]) -> list[Row]:
+    """A row a group, below the name of what the groups are by."""
+    rows: list[Row] = []
+    for by, some in groupby(groups, key=lambda group: group.by):
+        rows += [(f"by {by}",)] if by != "agent" else []
+        rows += [
+            (f"{'' if by == 'agent' else '  '}{inert(group.group) or NONE}", *cells(group)) for group in some
+        ]
+    return rows
+
+
+def _table(title: str, heading: Row, rows: Iterable[Row], legend: str = "") -> Text:
+    """Columns as wide as their widest cell, whatever the terminal: no name is ever broken."""
+    lines = [heading, *rows]
+    widths = [
+        max(cell_len(line[place]) for line in lines if place < len(line)) for place in range(len(heading))
+    ]
+    text = Text().append(title, style="bold")
+    for line in lines:
+        cells = [
+            (cell.rjust if place else cell.ljust)(width - cell_len(cell) + len(cell))
+            for place, (cell, width) in enumerate(zip(line, widths, strict=False))
+        ]
+        text.append("\n" + "  ".join(cells).rstrip(), style="bold" if line is heading else "")
+    return text.append(f"\n{legend}", style="dim") if legend else text

@@ -21,7 +21,23 @@ def traces(
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a row an attempt.")] = False,
 ) -> None:
-    """Show what agents did: commands by class, rounds, time, tokens, and how far the gold came."""
+    """Show what the agents of a run did, and where time went.
+
+    Means over questions, for the run as a whole, by question type and by outcome.
+
+    \b
+    Classes of tool calls:
+      output  writes or hands in evidence     guided  ./memory, manifests, candidates, the index
+      visual  looks at screenshots            raw     searches or reads the haystack's files itself
+      setup   the task, the helper's help     other   anything else
+    How far the gold came, share of its pieces:
+      candidates   among the first candidates that the agent was given
+      listed       named in what a tool gave back (excerpts, so at least this)
+      opened       asked for by the agent
+      cited        in the evidence that it handed in
+      in context   cited, and not cut off for the reader
+      right        questions answered rightly; "all cited": rightly, with every piece cited
+    """
     if as_json and as_csv:
         raise Mistake("choose one of --json and --csv")
     from evals.traces.aggregate import group_figures

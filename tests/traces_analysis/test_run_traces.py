@@ -188,7 +188,11 @@ def test_the_command_prints_tables_json_and_csv(
     tables = _runbook("traces", tmp_path / "run")
     assert tables.returncode == 0
     assert "Tool calls a question, by class" in tables.stdout
-    assert "…" not in tables.stdout
+    lines = tables.stdout.splitlines()
+    assert "  static-environment      1   2.00    0.00    0.00    0.00  1.00   1.00   0.00" in lines
+    assert lines.count("by outcome") == 4
+    assert not any("opened:" in line and len(line) <= 80 for line in lines), "broken at 80 columns"
+    assert "-" not in next(line for line in lines if line.startswith("scout")).split()
     [told] = json.loads(_runbook("traces", tmp_path / "run", "--json").stdout)
     assert told["groups"][0]["classes_per_question"]["raw"] == 1.0
     [row] = csv.DictReader(io.StringIO(_runbook("traces", tmp_path / "run", "--csv").stdout))
@@ -198,6 +202,19 @@ def test_the_command_prints_tables_json_and_csv(
         "10",
         "1.0",
     )
+
+
+def test_an_agent_without_tool_calls_has_no_zeros_for_what_nobody_saw(
+    data_root: Path, tmp_path: Path, slugs: dict[str, str]
+) -> None:
+    folder = write_run(tmp_path / "run", data_root, {"q-0": Answer(score=1, spans=(("tr-0", 2, 2),))})
+    plant(folder, "q-0", [])
+    shown = _runbook("traces", tmp_path / "run").stdout
+    gold = shown[shown.index("How far the gold came") :].splitlines()
+    assert gold[2].split()[:4] == ["scout", "-", "-", "-"]  # candidates, listed, opened
+    assert "100.0 %" in gold[2]  # cited
+    assert "No tool call of scout is on record" in shown
+    assert "Tool calls a question" not in shown
 
 
 def test_the_command_says_what_is_wrong_in_one_line(tmp_path: Path) -> None:
