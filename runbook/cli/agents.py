@@ -26,7 +26,7 @@ _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]*")
 
 @agents.command("list")
 def list_agents(as_json: AsJson = False) -> None:
-    """The agents there are, and which versions of them are installed."""
+    """List agents, and which versions of them are installed."""
     from runbook.agents import AdapterError, Catalogue
     from runbook.agents.tool_chain import installed
 
@@ -58,7 +58,7 @@ def list_agents(as_json: AsJson = False) -> None:
 
 @agents.command()
 def show(name: Named, as_json: AsJson = False) -> None:
-    """How an agent is run, and where it is installed."""
+    """Show how an agent is run, and where it is installed."""
     from runbook.agents import Catalogue
     from runbook.agents.tool_chain import installed
 
@@ -81,9 +81,9 @@ def install(
     sandbox: SandboxName = "auto",
     base_image: BaseImage = None,
 ) -> None:
-    """Download agents once and try them out in the sandbox; after that they need no network.
+    """Download agents and try them out in the sandbox.
 
-    No script of any package is run on this machine.
+    Each is downloaded once and needs no network after that. No script of any package is run on this machine.
     """
     from runbook.agents import Catalogue
     from runbook.agents.installing import Installer
@@ -105,7 +105,7 @@ def uninstall(
     name: Annotated[str, typer.Argument(metavar="NAME[==VERSION]", help="An installed agent.")],
     as_json: AsJson = False,
 ) -> None:
-    """Remove an agent's tool chains, all of them unless a version is named."""
+    """Remove an agent's tool chains, all or one version."""
     from runbook.agents import Catalogue
     from runbook.agents.tool_chain import installed
 

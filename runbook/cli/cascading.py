@@ -18,7 +18,10 @@ def cascade(
     slow: Annotated[Path, typer.Argument(metavar="SLOW", help="Run of a better, slower memory.")],
     as_json: AsJson = False,
 ) -> None:
-    """Operating points of a cascade from two recorded runs; thresholds are chosen on other questions."""
+    """Tell what a cascade of two recorded runs would score.
+
+    Thresholds are chosen on other questions than those they are scored on.
+    """
     from evals.matrix.cascade import CascadeError, cascade_curve
     from evals.recorded import gold_of_run, load_run
 

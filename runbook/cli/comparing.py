@@ -32,7 +32,10 @@ def compare(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Compare runs over the questions they have in common: differences, intervals, tests, flips."""
+    """Compare runs, question by question.
+
+    Over the questions they have in common: differences, intervals, tests, flips.
+    """
     from evals.comparison.compare import compare as compare_runs
     from evals.comparison.noise import noise_of
     from evals.recorded import gold_of_run, load_run

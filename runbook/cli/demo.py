@@ -31,7 +31,10 @@ def demo(
     judge: JudgeUrl = None,
     judge_model: JudgeModel = None,
 ) -> None:
-    """Run the main job on bundled recordings: no data, key, Docker or network needed."""
+    """Run the main job on bundled recordings.
+
+    It needs no data, key, Docker or network.
+    """
 
     from runbook.cli.demonstrating import demonstrate
     from runbook.cli.endpoints import endpoint

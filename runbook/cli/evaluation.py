@@ -144,7 +144,10 @@ def resume(
         bool, typer.Option(help="Retry method failures that have a score; blocks export.")
     ] = False,
 ) -> None:
-    """Do what is missing in a run, and what failed in the chosen classes."""
+    """Do what is missing in a run, and what failed.
+
+    Of what failed, the classes of --retry are done again.
+    """
     from runbook.cli.running import resume as resume_run
 
     resume_run(folder, retry, force=force, console=terminal())

@@ -18,7 +18,10 @@ def export(
         bool, typer.Option("--unofficial", help="Export a run that is no benchmark result, stamped as such.")
     ] = False,
 ) -> None:
-    """Write a run's results under the public names, and its folders for the public packaging scripts."""
+    """Write a run in the layout of the public harness.
+
+    Its results under the public names, and its folders for the public packaging scripts.
+    """
     from evals.export.write import ExportError
     from evals.export.write import export as export_run
     from evals.recorded import data_of, load_run

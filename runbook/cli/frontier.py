@@ -35,7 +35,10 @@ def frontier(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Put runs on the accuracy-latency frontier: LAFS, what each run adds, and a picture."""
+    """Put runs on the accuracy-latency frontier.
+
+    Prints LAFS and what each run adds to it; --out draws a picture.
+    """
     from evals.frontier.frontier import frontier as build
     from evals.frontier.points import NoPointError
     from evals.recorded import gold_of_run, load_run

@@ -35,7 +35,10 @@ def lme_v2(
     store: StoreOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Import a data root in LongMemEval-V2 form; what is there already is not read again."""
+    """Import a data root in LongMemEval-V2 form.
+
+    A recording that is in the store already is not read again and counts as reused.
+    """
     console = terminal(stderr=as_json)
     opened = Store.open(store_folder(store))
     with counting(console, "trajectories") as progress:

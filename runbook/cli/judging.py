@@ -31,7 +31,10 @@ def rejudge(
     judge_model: JudgeModel = None,
     votes: Votes = None,
 ) -> None:
-    """Judge the recorded responses again: a new revision of the run, RUN@0 stays what it was."""
+    """Judge the recorded responses of a run again.
+
+    It makes a new revision of the run; RUN@0 stays what it was.
+    """
     from runbook.cli.endpoints import endpoint
 
     chosen = endpoint("judge", judge, judge_model)
@@ -48,7 +51,10 @@ def reread(
     judge_model: JudgeModel = None,
     votes: Votes = None,
 ) -> None:
-    """Read the recorded memory contexts again, and judge the new responses: a new revision of the run."""
+    """Read the recorded contexts of a run again, and judge.
+
+    It makes a new revision of the run; RUN@0 stays what it was.
+    """
     from runbook.cli.endpoints import endpoint
 
     chosen = endpoint("reader", reader, reader_model)
@@ -68,7 +74,10 @@ def calibrate(
     concurrency: Annotated[int, typer.Option(min=1, max=64, help="Cases at a time.")] = 4,
     as_json: AsJson = False,
 ) -> None:
-    """Put authored cases through a judge: confusion table, accuracy by kind, agreement with another judge."""
+    """Put authored cases through a judge.
+
+    Prints the confusion table, accuracy by kind, and the agreement with another judge.
+    """
     from evals.calibration import CasesError, agreement_of, calibrated, read_cases
     from runbook.cli.endpoints import endpoint
     from runbook.cli.tables import print_json

@@ -34,7 +34,10 @@ def matrix(
     show: Annotated[bool, typer.Option("--show", help="Run nothing, show what is recorded.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask several memories the same questions, interleaved, and compare them with one of them."""
+    """Ask several memories the same questions, and compare them.
+
+    Their questions are interleaved; all are compared with one of them.
+    """
     from evals.matrix.plan import read_plan
     from evals.matrix.table import matrix_table
     from evals.recorded import gold_of_run, load_run

@@ -65,7 +65,7 @@ def official(
     timeout: Timeout = 1800.0,
     budget: Budget = 20,
 ) -> None:
-    """Run the public harness of a checkout with our controller as its memory."""
+    """Run the public harness with our controller as its memory."""
     from importlib.metadata import version
 
     from evals.dataset import load_data_root

@@ -27,7 +27,10 @@ def report(
     ] = False,
     screenshots: Annotated[bool, typer.Option(help="Draw the screenshots of the evidence.")] = True,
 ) -> None:
-    """Write a report: figures, the frontier, and every question with what was done, seen and said."""
+    """Write a run, or two, as one HTML file that opens offline.
+
+    It holds the figures, the frontier, and every question with what was done, seen and said.
+    """
     if len(runs) > 2:
         raise Mistake("a report is of one run or of two: `runbook compare` takes more")
     if out is None and full is None:

@@ -33,9 +33,9 @@ def _group() -> None:
 
 @sandboxes.command()
 def gc(base_image: BaseImage = None, as_json: AsJson = False) -> None:
-    """Remove what dead processes and older versions left: containers, workspaces, images, helpers.
+    """Remove what dead processes and older versions left.
 
-    What a living process uses is left alone.
+    That is containers, workspaces, images and helpers. What a living process uses is left alone.
     """
     from runbook.cli.assembly import helper_copies
     from runbook.workspace_place import sweep

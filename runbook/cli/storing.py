@@ -19,7 +19,7 @@ storing = typer.Typer(cls=Commands, no_args_is_help=True, help="Look after a sto
 
 @storing.command()
 def du(store: StoreOption = None, as_json: AsJson = False) -> None:
-    """How much disk the store and its views take."""
+    """Tell how much disk the store and its views take."""
     opened = Store.open(existing_store(store))
     use = disk_use(opened, views_of(opened))
     if as_json:
@@ -43,7 +43,10 @@ def gc(
     cap_gb: Annotated[float | None, typer.Option(min=0, max=1e9, help="Keep views up to this size.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remove what killed processes left, unused screenshots, and views over the cap."""
+    """Remove leftovers, and views over the cap.
+
+    Leftovers are what killed processes left, outdated recordings and unused screenshots.
+    """
     opened = Store.open(existing_store(store))
     cap = None if cap_gb is None else int(cap_gb * 10**9)
     done = collect_garbage(opened, views_of(opened), cap_bytes=cap)
@@ -69,7 +72,10 @@ def verify_store(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Read everything and compare it with its digests; lists each damaged file."""
+    """Compare everything with its digests.
+
+    Lists each damaged file, and exits with 1 where there is one that is not repaired.
+    """
     opened = Store.open(existing_store(store))
     damages = verify(opened)
     removed = repair(opened, views_of(opened), damages) if mend and damages else []

@@ -34,7 +34,11 @@ def tune(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Try settings, stop hopeless ones early, confirm the chosen ones on other questions; resumable."""
+    """Search for good settings, on questions kept apart.
+
+    Hopeless settings are stopped early, the chosen ones confirmed on other questions; a study can be
+    stopped and resumed.
+    """
     _refuse_missing_extra()
     from evals.tuning.plan import plan_of
     from evals.tuning.record import recorded

@@ -27,7 +27,10 @@ def watch(
     interval: Annotated[float, typer.Option(min=0.2, max=3600, help="Seconds between two looks.")] = 1.0,
     once: Annotated[bool, typer.Option("--once", help="Look once.")] = False,
 ) -> None:
-    """Watch a run: what its agents do now, how fast it goes, what it has cost, and what fails."""
+    """Watch a run while it is under way.
+
+    What its agents do now, how fast it goes, what it has cost, and what fails.
+    """
     from evals.live import LiveRun
 
     live = LiveRun(run)
