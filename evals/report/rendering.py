@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -20,6 +21,7 @@ from evals.report.texts import Texts
 from runbook.outcomes import Outcome
 
 _FRONTIER_SIZES = ((860, 380), (340, 380))
+_BETWEEN_TAGS = re.compile(r">[ ]*\n\s*<")
 _EMBEDDED = "data:"
 _FILES = "data: file: 'self'"
 
@@ -67,7 +69,8 @@ class Renderer:
             whole=whole,
             **more,
         )
-        return text.encode("utf-8", "replace").decode()
+        # Between tags there is no text of anybody's, only how the templates are laid out.
+        return _BETWEEN_TAGS.sub("><", text.encode("utf-8", "replace").decode())
 
     def _policy(self, images: str) -> str:
         """What the page may do: show its own pictures, run its own script, and reach nothing."""

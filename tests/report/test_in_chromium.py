@@ -21,6 +21,13 @@ def shown(page: Any) -> int:
     return int(page.locator(ROWS).count())
 
 
+def open_everything(page: Any) -> None:
+    """Open every question, then every fold in it."""
+    for fold in (".q", "details"):
+        page.evaluate(f"for (const one of document.querySelectorAll('{fold}')) one.open = true")
+        page.wait_for_function("!document.querySelector('.q[open] > noscript')")
+
+
 def test_nothing_is_complained_of_and_nothing_is_asked_for(visit: Opens, report_of_pair: Path) -> None:
     seen = visit(report_of_pair)
     for row in seen.page.locator(".q > summary").all():
@@ -64,8 +71,10 @@ def test_the_flips_that_are_counted_are_the_flips_that_are_shown(visit: Opens, r
 
 def test_search_finds_words_of_questions_and_answers(visit: Opens, report_of_pair: Path) -> None:
     page = visit(report_of_pair).page
-    page.fill("#find", "WAREHOUSE 2 code")
-    assert shown(page) == 2
+    page.fill("#find", "WAREHOUSE step")
+    assert shown(page) == 8
+    page.fill("#find", "q-5")
+    assert shown(page) == 1
     page.fill("#find", "code-3-2")
     assert shown(page) == 2
     page.fill("#find", "nowhere to be found")
@@ -94,8 +103,8 @@ def test_the_keyboard_is_enough(visit: Opens, report_of_pair: Path) -> None:
     page.keyboard.press("x")
     assert page.locator(".q[open]").count() == 0
     page.keyboard.press("/")
-    page.keyboard.type("warehouse 1")
-    assert shown(page) == 2
+    page.keyboard.type("q-5")
+    assert shown(page) == 1
     page.keyboard.press("Escape")
     assert shown(page) == 8
 
@@ -104,7 +113,7 @@ def test_the_keyboard_is_enough(visit: Opens, report_of_pair: Path) -> None:
 def test_a_deep_link_opens_its_question_with_and_without_script(
     visit: Opens, report_of_pair: Path, script: bool
 ) -> None:
-    anchor = visit(report_of_pair).page.locator(".body").nth(5).get_attribute("id")
+    anchor = visit(report_of_pair).page.locator(".q").nth(5).get_attribute("data-anchor")
     page = visit(report_of_pair, script=script, at=f"#{anchor}").page
     page.wait_for_timeout(300)
     assert page.locator(f"#{anchor}").is_visible()
@@ -134,7 +143,7 @@ def test_screenshots_are_drawn_and_grow_when_asked(visit: Opens, report_of_pair:
 @pytest.mark.parametrize("width", [360, 390, 768, 1024, 1600])
 def test_nothing_is_wider_than_the_window(visit: Opens, report_of_pair: Path, width: int) -> None:
     page = visit(report_of_pair, width=width).page
-    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    open_everything(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -150,7 +159,7 @@ def test_the_theme_follows_the_system_until_it_is_chosen(visit: Opens, report_of
     assert lightness(dark) > 600
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 360)])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
 def test_axe_finds_nothing_serious(
     visit: Opens, report_of_pair: Path, axe: str, scheme: str, width: int
 ) -> None:
@@ -183,9 +192,13 @@ def test_a_full_folder_leads_from_page_to_page(
     visit: Opens, pair: tuple[RunFolder, RunFolder], tmp_path: Path
 ) -> None:
     write_folder([pair[0].path], tmp_path / "full")
-    seen = visit(tmp_path / "full" / "index.html")
-    seen.page.locator(".q > summary").first.click()
-    seen.page.get_by_role("link", name="Open question").first.click()
+    pictured = next(
+        page.stem
+        for page in (tmp_path / "full" / "questions").iterdir()
+        if "../screenshots/" in page.read_text()
+    )
+    seen = visit(tmp_path / "full" / "index.html", at=f"#{pictured}")
+    seen.page.locator(f"#{pictured} a").click()
     seen.page.wait_for_load_state()
     shot = seen.page.locator("a.shot img").first
     shot.scroll_into_view_if_needed()
@@ -199,7 +212,7 @@ def test_a_full_folder_leads_from_page_to_page(
 EVIL = (
     "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"
     "<svg onload='window.hacked = 3'><a href='javascript:window.hacked=4'>click</a></svg>"
-    "</pre></code></details></style></script>\"' onmouseover='window.hacked=5' x=\""
+    "</pre></code></noscript></details></style></script>\"' onmouseover='window.hacked=5' x=\""
     "<a href='data:text/html,<script>window.hacked=6</script>'>go</a>"
     "[link](javascript:window.hacked=7) https://evil.example/leak {{ 7 * 7 }} {% raw %}"
     "<meta http-equiv=refresh content='0;url=https://evil.example/'>"
@@ -225,7 +238,7 @@ def test_a_hostile_haystack_is_inert(world: RunBuilder, visit: Opens, tmp_path: 
         assert forbidden not in data
     seen = visit(out)
     page = seen.page
-    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    open_everything(page)
     for place in (".q .note", ".q blockquote", ".q .steps code", ".q .diff", ".q .item"):
         page.locator(place).first.hover()
     page.wait_for_timeout(300)

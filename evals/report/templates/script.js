@@ -23,11 +23,31 @@
   if (!list) return;
   const rows = [...list.children];
   const fields = { find: $("find"), answer: $("answer"), type: $("type"), outcome: $("outcome"), order: $("order") };
+  // With a script at work the browser takes what is in <noscript> for one text, so a page of many questions
+  // opens at once; a question becomes elements when it is opened. The text is as escaped as if it had been.
+  const fill = (row) => {
+    const kept = row.querySelector(":scope > noscript");
+    if (!kept) return;
+    kept.insertAdjacentHTML("afterend", kept.textContent);
+    kept.remove();
+  };
+  const marks = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&#34;": '"', "&#39;": "'" };
+  const plain = (markup) => markup.replace(/&(?:amp|lt|gt|#34|#39);/g, (mark) => marks[mark]);
   const texts = new Map();
+  for (const row of rows) {
+    row.addEventListener("toggle", () => {
+      if (!row.open) return;
+      fill(row);
+      history.replaceState(null, "", `#${row.dataset.anchor}`);
+    });
+  }
   const textOf = (row) => {
     if (!texts.has(row)) {
-      const parts = [row.firstElementChild, ...row.querySelectorAll("[data-find]")];
-      texts.set(row, parts.map((part) => part.textContent).join("\n").toLowerCase());
+      const kept = row.querySelector(":scope > noscript");
+      const parts = kept
+        ? [...kept.textContent.matchAll(/ data-find>([^<]*)/g)].map((part) => plain(part[1]))
+        : [...row.querySelectorAll("[data-find]")].map((part) => part.textContent);
+      texts.set(row, [row.firstElementChild.textContent, ...parts].join("\n").toLowerCase());
     }
     return texts.get(row);
   };
@@ -81,16 +101,12 @@
     });
   }
 
-  const anchorOf = (row) => row.querySelector("[id^='q-']").id;
-  list.addEventListener("toggle", (event) => {
-    const row = event.target;
-    if (row.open && row.classList.contains("q")) history.replaceState(null, "", `#${anchorOf(row)}`);
-  }, true);
   const follow = () => {
     const id = decodeURIComponent(location.hash.slice(1));
-    const row = id.startsWith("q-") && $(id) ? $(id).closest(".q") : null;
+    const row = rows.find((one) => one.dataset.anchor === id);
     if (!row) return;
     if (row.hidden) clear();
+    fill(row);
     row.open = true;
     row.scrollIntoView();
     row.firstElementChild.focus({ preventScroll: true });
