@@ -19,10 +19,12 @@ from runbook.cli.importing import importing
 from runbook.cli.judging import judging, rejudge, reread
 from runbook.cli.matrix import matrix
 from runbook.cli.official import official
+from runbook.cli.reporting import report
 from runbook.cli.sandboxes import sandboxes
 from runbook.cli.storing import storing
 from runbook.cli.traces import traces
 from runbook.cli.tuning import tune
+from runbook.cli.watching import watch
 
 app = typer.Typer(
     cls=Commands,
@@ -55,6 +57,8 @@ app.command()(ask)
 app.command()(compare)
 app.command()(frontier)
 app.command()(traces)
+app.command()(report)
+app.command()(watch)
 app.command()(tune)
 app.add_typer(importing, name="import")
 app.add_typer(storing, name="store")
