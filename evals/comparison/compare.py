@@ -181,8 +181,8 @@ def _row(scope: str, pairs: Pairs, measure: Measure, gold: Mapping[str, Gold], s
         interval=mean_interval(gained, clusters, confidence=CONFIDENCE, seed=seed),
         clusters=clusters.count,
     )
-    if not measure.yes_or_no:
-        return row
+    if not measure.yes_or_no or not np.isin(values, (0, 1)).all():
+        return row  # a mean over repeats is no yes or no
     right = values == 1
     return replace(
         row,
@@ -233,5 +233,5 @@ def _flips(pairs: Pairs, measure: Measure) -> list[Flip]:
     return [
         Flip(question, one.question_type, "a" if measure.of(one) == 1 else "b")
         for question, (one, other) in sorted(pairs.items())
-        if measure.yes_or_no and measure.of(one) != measure.of(other)
+        if measure.yes_or_no and {measure.of(one), measure.of(other)} == {0, 1}
     ]

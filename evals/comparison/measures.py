@@ -12,12 +12,12 @@ class Measure:
 
     name: str
     yes_or_no: bool
-    """Whether each question has 0 or 1, so that McNemar's test applies."""
+    """Whether each question has 0 or 1 (but for means over repeats), so that McNemar's test applies."""
     of: Callable[[QuestionResult], float | None]
 
 
 def _score(result: QuestionResult) -> float | None:
-    return result.score
+    return result.mean_score
 
 
 def _all_pieces_hit(result: QuestionResult) -> float | None:

@@ -70,7 +70,7 @@ def point_of(run: RecordedRun, measure: Measure) -> RunPoint:
     return RunPoint(
         name=run.name,
         value=hits / count,
-        interval=wilson_interval(round(hits), count) if measure.yes_or_no else None,
+        interval=wilson_interval(round(hits), count) if np.isin(scored.scores[there], (0, 1)).all() else None,
         seconds=seconds,
         questions=count,
         coverage=count / total,
