@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,8 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from runbook.cli.failures import FAILURE, Mistake
+from runbook.cli.home import home
 from runbook.cli.options import AsJson, BaseImage, SandboxName
-from runbook.cli.tables import print_json
+from runbook.cli.tables import counted, print_json
 from runbook.cli.terminal import inert, terminal
 
 if TYPE_CHECKING:
@@ -45,14 +47,17 @@ def test_agents(
     ] = 40.0,
     parallel: Annotated[int, typer.Option(min=1, help="Cases at one time.")] = 2,
     out: Annotated[
-        Path | None, typer.Option(help="Folder that keeps all attempts (default: kept only if one fails).")
+        Path | None,
+        typer.Option(help="Folder that keeps all attempts (default: a new one, removed where all pass)."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Try whether agents behave, whatever their model does: real runs against a scripted model.
+    """Try agents in real runs against a scripted model.
 
     Each case makes one attempt in a sandbox, through controller and gateway, and checks how it ended, what
-    the records tell and that nothing is left. Exits with 1 where a case fails.
+    the records tell and that nothing is left. All cases take an agent 15 minutes and more, some of them
+    minutes each; --cases healthy,401,cut-stream,hang says the most in the least time. Exits with 1 where a
+    case fails.
     """
     chosen = _cases(cases)
     console = terminal(stderr=as_json)
@@ -65,34 +70,64 @@ def test_agents(
     from runbook.agents.conformance.kit import Kit
     from runbook.cli.agent_bench import open_benches
 
-    folder = out or Path(tempfile.mkdtemp(prefix="runbook-agents-test-"))
-    with ExitStack() as stack:
+    results: list[CaseResult] = []
+    total = len(names) * len(chosen)
+    console.print(
+        f"{counted(total, 'case')}, {parallel} at a time; a case takes from seconds to minutes, all "
+        f"{len(_cases(''))} take an agent 15 minutes and more"
+    )
+    with _attempts(out, results, console) as folder, ExitStack() as stack:
         kit = Kit(
             server=stack.enter_context(_server(server)),
             haystack=stack.enter_context(_haystack()),
-            folder=folder.resolve(),
+            folder=folder,
             idle_seconds=idle,
             deadline_seconds=deadline,
         )
         benches = stack.enter_context(
             open_benches(names, sandbox, base_image, lambda line: console.print(inert(line)))
         )
-        results = []
         for result in kit.run(benches, chosen, parallel=parallel):
             results.append(result)
-            console.print(Text(_line(result), style=_STYLES[result.verdict]))
-    failed = [result for result in results if result.verdict == "fail"]
-    if as_json:
-        print_json([asdict(result) for result in results])
-    else:
-        _print_table(console, [bench.agent for bench in benches], chosen, results)
-        console.print(f"{len(results) - len(failed)} of {len(results)} cases pass or do not apply")
-    if out is None and not failed:
+            counter = f"{len(results):{len(str(total))}}/{total}"
+            console.print(Text(f"{counter} {_line(result)}", style=_STYLES[result.verdict]))
+        if as_json:
+            print_json([asdict(result) for result in results])
+        else:
+            _print_table(console, [bench.agent for bench in benches], chosen, results)
+            for line in _remarks(chosen, results):
+                console.print(inert(line))
+    if _failed(results):
+        raise typer.Exit(FAILURE)
+
+
+@contextmanager
+def _attempts(out: Path | None, results: "list[CaseResult]", console: Console) -> Iterator[Path]:
+    """The folder of the attempts: the one named, else a new one, which stays only where there is a reason."""
+    folder = (out or _new_folder()).resolve()
+    try:
+        yield folder
+    except KeyboardInterrupt:
+        console.print(f"{counted(len(results), 'case')} done; attempts are kept in {folder}")
+        raise
+    except Exception:
+        if out is None and not results:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if out is None and not _failed(results):
         shutil.rmtree(folder, ignore_errors=True)
     else:
         console.print(f"attempts are kept in {folder}")
-    if failed:
-        raise typer.Exit(FAILURE)
+
+
+def _failed(results: "list[CaseResult]") -> "list[CaseResult]":
+    return [result for result in results if result.verdict == "fail"]
+
+
+def _new_folder() -> Path:
+    folder = home() / "agent-tests"
+    folder.mkdir(exist_ok=True)
+    return Path(tempfile.mkdtemp(dir=folder, prefix=f"{datetime.now():%Y%m%d-%H%M%S}-"))
 
 
 def _cases(names: str) -> "list[Case]":
@@ -132,8 +167,25 @@ def _haystack() -> "Iterator[View]":
 def _line(result: "CaseResult") -> str:
     said = f" {result.outcome}" if result.outcome else ""
     why = f": {result.reason}" if result.reason and result.verdict != "pass" else ""
-    took = f" ({result.seconds:.0f} s, {result.calls} model calls)" if result.outcome else ""
-    return inert(f"{result.agent} {result.case} {result.verdict}{said}{took}{why}")
+    unknown = f"; not known: {result.not_known}" if result.not_known else ""
+    took = f" ({result.seconds:.0f} s, {counted(result.calls, 'model call')})" if result.outcome else ""
+    return inert(f"{result.agent} {result.case} {result.verdict}{said}{took}{why}{unknown}")
+
+
+def _remarks(cases: "list[Case]", results: "list[CaseResult]") -> Iterator[str]:
+    """Whose each failure most likely is, what could not be checked, and how many cases passed."""
+    failing = {result.case for result in _failed(results)}
+    for case in cases:
+        if case.name in failing:
+            hint = f" ({case.hint})" if case.hint else ""
+            yield f"{case.name}: a failure is most likely {case.whose}{hint}"
+    unknown: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        if result.not_known:
+            unknown.setdefault((result.agent, result.not_known), []).append(result.case)
+    for (agent, why), names in unknown.items():
+        yield f"* {agent}, {', '.join(names)}: not known are the {why}"
+    yield f"{len(results) - len(_failed(results))} of {len(results)} cases pass or do not apply"
 
 
 def _print_table(
@@ -148,7 +200,8 @@ def _print_table(
         row = [Text(case.name)]
         for agent in agents:
             result = cells[agent, case.name]
-            said = {"pass": result.outcome, "fail": f"FAIL {result.outcome}"}.get(result.verdict, "n/a")
+            passed = f"{result.outcome}{'*' if result.not_known else ''}"
+            said = {"pass": passed, "fail": f"FAIL {result.outcome}"}.get(result.verdict, "n/a")
             row.append(Text(said, style=_STYLES[result.verdict]))
         table.add_row(*row)
     console.print(table)

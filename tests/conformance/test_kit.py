@@ -17,10 +17,14 @@ from manifests.store import Store
 from manifests.views import View, Views
 from runbook.agents import CommandAgent
 from runbook.agents.conformance.cases import BY_NAME, CASES
+from runbook.agents.conformance.checks import NotKnown, ran
 from runbook.agents.conformance.haystack import trajectories
 from runbook.agents.conformance.kit import CaseResult, Kit, Terms
-from runbook.agents.conformance.observing import processes_with
+from runbook.agents.conformance.observing import Observed, processes_with
 from runbook.attempt import Arm, AttemptSettings
+from runbook.memory import AttemptRecord
+from runbook.outcomes import Outcome
+from runbook.traces import Kind, Source, TraceEvent
 from runbook.venue import SandboxVenue
 from sandbox.process import ProcessSandbox
 from sandbox.protocol import Limits, Mount
@@ -85,6 +89,26 @@ def test_a_case_that_does_not_apply_says_why(view: View, tmp_path: Path) -> None
     result = run("true", "prompt-1m", view, tmp_path)
     assert (result.verdict, result.outcome) == ("n/a", "")
     assert "128 KiB" in result.reason
+
+
+def end_without_exit_code(stream: str) -> Observed:
+    record = AttemptRecord(
+        number=1,
+        agent="mine",
+        sandbox="docker",
+        outcome=Outcome.OK,
+        started_at="2026-01-02T03:04:05.000+00:00",
+        seconds=1.0,
+    )
+    event = TraceEvent(kind=Kind.TOOL_END, source=Source.WIRE, at=1.0, command="./memory search x")
+    return Observed(record, Path(), [], [event], 10.0, [], True, stream)
+
+
+def test_exit_codes_are_not_known_where_no_stream_tells_them_and_missed_where_one_should() -> None:
+    check = ran("./memory search", 0)
+    assert isinstance(check(end_without_exit_code("")), NotKnown)
+    assert "has exit code None" in str(check(end_without_exit_code("codex")))
+    assert "does not tell" in str(ran("cat", 0)(end_without_exit_code("")))
 
 
 def test_a_process_is_found_by_a_word_of_its_command_line() -> None:

@@ -1,11 +1,23 @@
-"""What must hold of an attempt beside its outcome. A check returns what is wrong, "" where nothing is."""
+"""What must hold of an attempt beside its outcome.
+
+A check returns what is wrong, "" where nothing is, and NotKnown where nothing that is on record can tell.
+"""
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from runbook.agents.conformance.observing import Observed
 
-Check = Callable[[Observed], str]
+
+@dataclass(frozen=True, slots=True)
+class NotKnown:
+    """What cannot be told of an attempt, and why."""
+
+    why: str
+
+
+Check = Callable[[Observed], str | NotKnown]
 
 LATE_SECONDS = 2.0  # after which a passed deadline or idle limit was not held
 USAGE = {"cache_read": 100, "output": 50}  # of each answer of the scripted model, on every wire
@@ -43,11 +55,13 @@ def ended_itself(seen: Observed) -> str:
 def ran(command: str, exit_code: int | None = None) -> Check:
     """The trace tells of a command, with its exit code where one is given."""
 
-    def check(seen: Observed) -> str:
+    def check(seen: Observed) -> str | NotKnown:
         ends = seen.ends(command)
         if not ends:
             return f"the trace does not tell of {command!r}"
         codes = [end.exit_code for end in ends]
+        if exit_code is not None and not seen.stream and set(codes) == {None}:
+            return NotKnown("exit codes: the adapter names no `stream`, and the wire tells none")
         if exit_code is not None and exit_code not in codes:
             return f"the trace has exit code {codes[0]} for {command!r}, not {exit_code}"
         return ""

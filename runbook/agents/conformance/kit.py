@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 from manifests.views import View
 from runbook.agents.conformance.cases import Case
-from runbook.agents.conformance.checks import ALWAYS
+from runbook.agents.conformance.checks import ALWAYS, NotKnown
 from runbook.agents.conformance.haystack import question
 from runbook.agents.conformance.observing import Observed, observe, processes_with
 from runbook.attempt import Arm, Attempt, next_attempt_number
@@ -73,6 +73,8 @@ class CaseResult:
     outcome: str = ""
     reason: str = ""
     """What is wrong, or why the case does not apply; with a pass the outcome's own detail."""
+    not_known: str = ""
+    """What could not be checked, and why."""
     seconds: float = 0.0
     calls: int = 0
     folder: str = ""
@@ -124,13 +126,14 @@ class Kit:
             if seen.calls or not (case.short_idle or case.short_deadline) or self.cancel.is_set():
                 break
             seen = self._attempt(bench, case, patience)
-        wrong = _wrong(case, seen)
+        wrong, not_known = _judged(case, seen)
         return CaseResult(
             agent=bench.agent,
             case=case.name,
             verdict="fail" if wrong else "pass",
             outcome=seen.record.outcome.value,
             reason="; ".join(wrong) or seen.record.detail,
+            not_known="; ".join(not_known),
             seconds=time.monotonic() - begun,
             calls=len(seen.calls),
             folder=str(seen.folder),
@@ -162,6 +165,7 @@ class Kit:
             wall_seconds=terms.wall_seconds,
             alive=alive,
             haystack_whole=not Snapshot.take(self.haystack.path).differences(before),
+            stream=arm.agent.stream,
         )
 
     def _terms(self, case: Case, token: str, patience: float) -> Terms:
@@ -177,17 +181,21 @@ class Kit:
 
 def _not_applicable(bench: Bench, case: Case) -> str:
     if case.question_bytes and bench.prompt_in_argument:
-        return "takes its prompt as an argument, which holds at most 128 KiB"
+        return (
+            "takes its prompt as an argument, which holds at most 128 KiB; an adapter with {prompt_file}, or "
+            "with neither, has no such limit"
+        )
     return ""
 
 
-def _wrong(case: Case, seen: Observed) -> list[str]:
-    """Everything that is wrong, the outcome first."""
-    wrong = [problem for check in (*ALWAYS, *case.checks) if (problem := check(seen))]
+def _judged(case: Case, seen: Observed) -> tuple[list[str], list[str]]:
+    """Everything that is wrong, the outcome first; and what cannot be told."""
+    found = [check(seen) for check in (*ALWAYS, *case.checks)]
+    wrong = [one for one in found if isinstance(one, str) and one]
     if seen.record.outcome not in case.expected:
         expected = " or ".join(sorted(case.expected))
         wrong.insert(0, f"{seen.record.outcome} ({seen.record.detail}) where {expected} was expected")
-    return wrong
+    return wrong, [one.why for one in found if isinstance(one, NotKnown)]
 
 
 def _settled(alive: Callable[[], list[str]]) -> list[str]:

@@ -27,6 +27,8 @@ class Observed:
     """What of the attempt still ran when it was over."""
     haystack_whole: bool
     """Whether the haystack is as it was before."""
+    stream: str = ""
+    """Name of the parser of the agent's output; "" where the trace comes from the wire alone."""
 
     @property
     def workspace(self) -> Path:
@@ -48,6 +50,7 @@ def observe(
     wall_seconds: float,
     alive: list[str],
     haystack_whole: bool,
+    stream: str,
 ) -> Observed:
     """Read what an attempt left in its folder."""
     try:
@@ -62,6 +65,7 @@ def observe(
         wall_seconds=wall_seconds,
         alive=alive,
         haystack_whole=haystack_whole,
+        stream=stream,
     )
 
 
