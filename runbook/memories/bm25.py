@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Collection
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,8 @@ class _Layout:
     slugs: list[str]
     firsts: NDArray[np.int64]
     """The number of each trajectory's first state; one more at the end."""
+    owner: NDArray[np.int64]
+    """The number of each state's trajectory."""
     low: NDArray[np.int64]
     high: NDArray[np.int64]
     """The first state of each slice, and the one after its last."""
@@ -92,7 +95,7 @@ class _Layout:
                 lengths += np.exp2(np.frombuffer(levels, dtype=np.uint8) / _LEVELS_PER_DOUBLING) - 1
         of_slices = _windows(lengths, low, high)
         norm = 1 - B + B * of_slices / max(float(of_slices.mean()), 1.0)
-        return cls([slug for slug, _ in rows], firsts, low, high, K1 * norm)
+        return cls([slug for slug, _ in rows], firsts, owner, low, high, K1 * norm)
 
     @property
     def states(self) -> int:
@@ -102,7 +105,7 @@ class _Layout:
         return _windows(values, self.low, self.high)
 
     def place(self, state: int) -> tuple[str, int]:
-        trajectory = int(np.searchsorted(self.firsts, state, side="right")) - 1
+        trajectory = int(self.owner[state])
         return self.slugs[trajectory], state - int(self.firsts[trajectory])
 
 
@@ -116,11 +119,10 @@ def _fields_with(base: sqlite3.Connection, term: str, layout: _Layout) -> Floats
     """How many fields of each state have the term."""
     quoted = '"' + term.replace('"', '""') + '"'
     rows = base.execute("SELECT rowid FROM terms WHERE terms MATCH ?", (quoted,)).fetchall()
-    places = np.array([row for (row,) in rows], dtype=np.int64)
+    places = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows))
     of_goal = places % _FIELDS_PER_STATE == _GOAL
     states = places // _FIELDS_PER_STATE
-    counts: Floats = np.bincount(states[~of_goal], minlength=layout.states).astype(np.float64)
-    for first in states[of_goal]:
-        trajectory = int(np.searchsorted(layout.firsts, first, side="right")) - 1
-        counts[layout.firsts[trajectory] : layout.firsts[trajectory + 1]] += 1
+    in_states = np.bincount(states[~of_goal], minlength=layout.states)
+    in_goals = np.bincount(layout.owner[states[of_goal]], minlength=len(layout.slugs))
+    counts: Floats = (in_states + in_goals[layout.owner]).astype(np.float64)
     return counts

@@ -1,0 +1,192 @@
+"""A run over many distinct haystacks of 498 trajectories each, as LongMemEval-V2 has them.
+
+    python -m tests.benchmarks.full_size --data DIR [--questions 451] [--memory rag-slice-bm25]
+                                         [--concurrency 2] [--kill] [--scratch FOLDER]
+
+DIR keeps the generated data root (0.95 GB) between runs. Two passes over the same questions, each a process
+of its own: in the first every view and index is made, in the second those that were kept are there. Printed
+are the import, the wait for view and index, the query, what the harness costs beside them, disk at its peak,
+resident memory, and how wrong the progress line was. Beside them the floor of a view: the same links and
+folders made by nothing but a loop. `--kill` kills the first pass halfway and resumes it.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from manifests.importing import import_lme_v2
+from manifests.store import Store
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+GENERATOR = REPOSITORY.parent / "shared" / "tools" / "make_haystack.py"
+PROGRAM = (sys.executable, "-c", "from runbook.cli import main; main()")
+LEFT = re.compile(r"(\d+)/\d+ questions?, .*about (\d+) s left")
+MB = 1e6
+
+
+@dataclass
+class Watched:
+    """What was seen of a process and its folders while it ran."""
+
+    seconds: float = 0.0
+    resident: float = 0.0
+    """Peak of the process itself, bytes."""
+    views: float = 0.0
+    """Peak of views and indexes on disk, bytes; links to the store not counted."""
+    told: list[tuple[float, float]] = field(default_factory=list)
+    """When a progress line came, and how many seconds it said were left."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--questions", type=int, default=451)
+    parser.add_argument("--memory", default="rag-slice-bm25", help="agent is the scout, without a model")
+    parser.add_argument("--concurrency", type=int, default=2)
+    parser.add_argument("--kill", action="store_true")
+    parser.add_argument("--scratch", type=Path)
+    chosen = parser.parse_args()
+    if not (chosen.data / "questions.jsonl").is_file():
+        subprocess.run([sys.executable, GENERATOR, "--out", chosen.data], check=True)
+    with tempfile.TemporaryDirectory(dir=chosen.scratch, prefix="full-size-") as folder:
+        measure(Path(folder), chosen)
+
+
+def measure(folder: Path, chosen: argparse.Namespace) -> None:
+    data = without_gold(chosen.data, folder / "data")
+    options = ["--data", data, "--tier", "medium", "--memory", chosen.memory, "--limit", chosen.questions]
+    options += ["--store", folder / "store", "--concurrency", chosen.concurrency, "--sandbox", "auto"]
+    print(f"load {os.getloadavg()[0]:.1f} on {len(os.sched_getaffinity(0))} processors")
+    begun = time.monotonic()
+    import_lme_v2(data, Store.open(folder / "store"), only=named(data, chosen.questions))
+    print(f"import: {time.monotonic() - begun:.0f} s")
+    for name in ("first pass", "second pass"):
+        out = folder / name.replace(" ", "-")
+        command = [*PROGRAM, "eval", "run", *map(str, options), "--out", str(out)]
+        if chosen.kill and name == "first pass":
+            kill_halfway(command, out, chosen.questions)
+            command = [*PROGRAM, "eval", "resume", str(out)]
+        tell(name, watched(command, folder / "store" / "views"), out, chosen)
+    print(f"floor of a view, a loop of links and folders: {links_floor(folder / 'store'):.2f} s")
+
+
+def named(data: Path, questions: int) -> set[str]:
+    """The trajectories that the haystacks of the first questions name."""
+    lines = (data / "questions.jsonl").read_text().splitlines()[:questions]
+    haystacks = json.loads((data / "haystacks" / "lme_v2_medium.json").read_bytes())
+    return {one for line in lines for one in haystacks[json.loads(line)["id"]]}
+
+
+def without_gold(data: Path, copy: Path) -> Path:
+    """The same data root by hard links, without the generator's own gold file, which is of another form."""
+    shutil.copytree(data, copy, copy_function=os.link, ignore=shutil.ignore_patterns("gold.json", "base_png"))
+    return copy
+
+
+def kill_halfway(command: list[str], out: Path, questions: int) -> None:
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and len(list(out.glob("questions/*/query.1.json"))) < questions // 2:
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    print(f"killed with {len(list(out.glob('questions/*/query.1.json')))} of {questions} questions done")
+
+
+def watched(command: list[str], views: Path) -> Watched:
+    """Run a command and watch it."""
+    seen = Watched()
+    begun = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def look() -> None:
+        while process.poll() is None:
+            seen.resident = max(seen.resident, resident(process.pid))
+            seen.views = max(seen.views, own_bytes(views))
+            time.sleep(0.5)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    assert process.stdout is not None
+    for line in process.stdout:
+        if match := LEFT.search(line):
+            seen.told.append((time.monotonic(), float(match[2])))
+    process.wait()
+    looking.join()
+    ended = time.monotonic()
+    seen.seconds = ended - begun
+    seen.told = [(left, ended - when) for when, left in seen.told]
+    if process.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
+    return seen
+
+
+def resident(pid: int) -> float:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return float(found[1]) * 1024 if found else 0.0
+
+
+def own_bytes(views: Path) -> float:
+    """What views take themselves: their top-level files, and the blocks of their folders."""
+    total = 0.0
+    for view in views.glob("*/"):
+        for path in view.glob("*"):
+            try:
+                total += path.stat().st_blocks * 512
+            except OSError:
+                continue
+    return total
+
+
+def tell(name: str, seen: Watched, out: Path, chosen: argparse.Namespace) -> None:
+    records = [json.loads(path.read_bytes()) for path in out.glob("questions/*/query.*.json")]
+    waits = [record["view_seconds"] for record in records]
+    queries = [record["result"]["seconds"] for record in records]
+    busy = sum(waits) + sum(queries)
+    beside = max(0.0, seen.seconds * chosen.concurrency - busy) / max(1, len(records))
+    written = sum(path.stat().st_size for path in out.rglob("*") if path.is_file()) / max(1, len(records))
+    wrong = [abs(told - real) / max(seen.seconds, 1e-9) for told, real in seen.told]
+    print(
+        f"{name}: {len(records)} questions in {seen.seconds:.0f} s, {chosen.concurrency} at a time; "
+        f"wait for view and index {spread(waits)} s; query {spread(queries)} s; "
+        f"at most {beside:.2f} s a question beside them (start-up and idle threads included), "
+        f"{written / MB:.2f} MB a question written; views and indexes at most {seen.views / MB:.0f} MB; "
+        f"resident at most {seen.resident / MB:.0f} MB; progress lines wrong by "
+        f"{100 * statistics.fmean(wrong) if wrong else 0:.0f} % of the run on average"
+    )
+
+
+def spread(values: list[float]) -> str:
+    ordered = sorted(values)
+    return f"{statistics.median(ordered):.2f} (at most {ordered[-1]:.2f})" if ordered else "-"
+
+
+def links_floor(store: Path) -> float:
+    """Seconds to link the texts and pictures of 498 trajectories into a new tree."""
+    target = store / "floor"
+    begun = time.monotonic()
+    for trajectory in sorted((store / "trajectories").iterdir())[:498]:
+        place = target / trajectory.name
+        place.mkdir(parents=True)
+        for part in ("states", "screenshots"):
+            if (trajectory / part).is_dir():
+                for file in (trajectory / part).iterdir():
+                    os.link(file, place / file.name)
+    return time.monotonic() - begun
+
+
+if __name__ == "__main__":
+    main()
