@@ -6,18 +6,16 @@ from pathlib import Path
 
 import orjson
 
-from evals.question import Gold, GoldSpan
+from evals.report.evidence import GoldPiece, ShownSpan, drawn, gold_pieces, shown_spans
 from evals.report.loading import ReportedRun
-from evals.report.pictures import Studio, Thumbnail
-from evals.report.room import ITEM_BYTES, MOST_PICTURES, Room, shares
+from evals.report.pictures import Studio
+from evals.report.room import ITEM_BYTES, Room, shares
 from evals.report.texts import Excerpt, Texts
 from evals.report.timeline import Timeline, read_timeline
 from evals.report.timings import Phase, phases
 from evals.runs.folder import question_slug
 from evals.runs.results import Chain, QuestionResult
-from evals.traces.funnel import is_gold
 from evals.traces.run import QuestionTrace
-from manifests.entry import Screenshot
 from runbook.context import TextItem
 from runbook.memory import AttemptRecord, QueryResult
 from runbook.traces import TraceError, read_trace
@@ -27,37 +25,6 @@ _DIFF_BYTES = 4_000_000
 _MOST_SPANS = 40
 _MOST_STATES = 40
 _MOST_ITEMS = 120
-
-
-@dataclass(frozen=True, slots=True)
-class ShownState:
-    """One state of the evidence."""
-
-    index: int
-    gold: bool
-    url: Excerpt
-    action: Excerpt
-    screenshot: Screenshot | None
-    thumbnail: Thumbnail | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ShownSpan:
-    """One span of the evidence, with the states that are shown of it."""
-
-    trajectory: str
-    start: int
-    end: int
-    goal: Excerpt
-    states: list[ShownState]
-
-
-@dataclass(frozen=True, slots=True)
-class GoldPiece:
-    """A piece of the gold, and whether the evidence hit it."""
-
-    spans: list[str]
-    hit: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +108,8 @@ def chapter(
         studio: draws thumbnails; None where pictures are not shown, or are files.
     """
     query = result.query.result if result.query else None
-    spans, spans_left_out = _spans(run, result.question_id, query, texts, room)
-    spans, undrawn = _drawn(spans, studio, room.pictures)
+    spans, spans_left_out = shown_spans(run, result.question_id, query, texts, room)
+    spans, undrawn = drawn(spans, studio, room.pictures)
     seen, items_left_out = _seen(query, texts, room.context)
     chains = list(result.chains)
     evidence = query.evidence if query else None
@@ -157,7 +124,7 @@ def chapter(
         spans=spans,
         spans_left_out=spans_left_out,
         pictures_left_out=undrawn,
-        gold=_gold(run.gold.get(result.question_id), query),
+        gold=gold_pieces(run.gold.get(result.question_id), query),
         seen=seen,
         items_left_out=items_left_out,
         response=texts.excerpt(reading.response, room.response) if reading else None,
@@ -180,89 +147,6 @@ def asked_text(run: ReportedRun, question_id: str) -> str:
         if isinstance(told, dict) and isinstance(told.get("question"), str):
             return str(told["question"])
     return ""
-
-
-def _spans(
-    run: ReportedRun, question_id: str, query: QueryResult | None, texts: Texts, room: Room
-) -> tuple[list[ShownSpan], int]:
-    if query is None or query.evidence is None:
-        return [], 0
-    gold = run.gold.get(question_id)
-    given = query.evidence.trajectory_spans
-    left = _MOST_STATES
-    share = room.states // max(1, min(left, query.evidence.distinct_states if len(given) < 100 else left))
-    spans = []
-    for span in given[:_MOST_SPANS]:
-        entry = run.archive.entries.get(span.trajectory_id)
-        states = []
-        for index in span.states[:left]:
-            head = run.archive.head(span.trajectory_id, index)
-            states.append(
-                ShownState(
-                    index=index,
-                    gold=gold is not None and is_gold((span.trajectory_id, index), gold),
-                    url=texts.excerpt(head.url, min(160, share // 2)),
-                    action=texts.excerpt(head.action, min(200, share // 2)),
-                    screenshot=run.archive.screenshot(span.trajectory_id, index),
-                )
-            )
-        left -= len(states)
-        goal = texts.excerpt(entry.goal if entry else "", min(300, share))
-        spans.append(
-            ShownSpan(span.trajectory_id, span.start_state_index, span.end_state_index, goal, states)
-        )
-    return spans, len(given) - len(spans)
-
-
-def _drawn(spans: list[ShownSpan], studio: Studio | None, room: int) -> tuple[list[ShownSpan], int]:
-    """The spans with thumbnails of their first screenshots, and how many screenshots have none."""
-    shots = list(dict.fromkeys(one.screenshot for span in spans for one in span.states if one.screenshot))
-    if studio is None:
-        return spans, 0
-    chosen = shots[:MOST_PICTURES]
-    drawn = dict(zip(chosen, studio.draw(chosen, room), strict=True))
-    told: set[Screenshot] = set()
-    for_states = []
-    for span in spans:
-        states = []
-        for one in span.states:
-            fresh = one.screenshot is not None and one.screenshot not in told
-            thumbnail = drawn.get(one.screenshot) if fresh and one.screenshot else None
-            if one.screenshot:
-                told.add(one.screenshot)
-            states.append(ShownState(one.index, one.gold, one.url, one.action, one.screenshot, thumbnail))
-        for_states.append(ShownSpan(span.trajectory, span.start, span.end, span.goal, states))
-    return for_states, len(shots) - sum(one is not None for one in drawn.values())
-
-
-def _gold(gold: Gold | None, query: QueryResult | None) -> list[GoldPiece]:
-    if gold is None:
-        return []
-    cited = query.evidence.trajectory_spans if query and query.evidence else ()
-    return [
-        GoldPiece(
-            spans=_by_trajectory(piece[:_MOST_SPANS]),
-            hit=any(
-                one.trajectory_id == span.trajectory_id
-                and one.start_state_index <= span.end_state_index
-                and span.start_state_index <= one.end_state_index
-                for one in piece
-                for span in cited
-            ),
-        )
-        for piece in gold.pieces[:_MOST_SPANS]
-    ]
-
-
-def _by_trajectory(spans: Sequence[GoldSpan]) -> list[str]:
-    named: dict[str, list[str]] = {}
-    for one in spans:
-        start, end = one.start_state_index, one.end_state_index
-        named.setdefault(one.trajectory_id, []).append(str(start) if start == end else f"{start} to {end}")
-    return [
-        f"{name} {'state' if len(told) == 1 and told[0].isdigit() else 'states'} {', '.join(told)}"
-        for name, told in named.items()
-    ]
 
 
 def _seen(query: QueryResult | None, texts: Texts, room: int) -> tuple[list[SeenItem], int]:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from runbook.cli.failures import Mistake
-from runbook.cli.tables import counted, megabytes
+from runbook.cli.tables import counted, sized
 from runbook.cli.terminal import inert, terminal
 
 
@@ -48,7 +48,7 @@ def report(
     console = terminal(stderr=True)
     for one in written:
         said += [note for note in one.notes if note not in said]
-        console.print(f"{one.path}: {counted(one.questions, 'question')}, {megabytes(one.bytes)}")
+        console.print(f"{one.path}: {counted(one.questions, 'question')}, {sized(one.bytes)}")
     for note in said:
         console.print(inert(note))
     if redact and screenshots:

@@ -136,9 +136,7 @@ def test_failures_are_named(data_root: Path, tmp_path: Path) -> None:
 
 def test_an_attempt_of_200_000_events_is_bounded(world: RunBuilder, tmp_path: Path) -> None:
     run = world.write(tmp_path / "run", limit=1)
-    event = TraceEvent(
-        kind=Kind.TOOL_END, source=Source.STREAM, at=1.0, duration=0.1, call_id="c", command="ls"
-    )
+    event = TraceEvent(kind=Kind.MESSAGE, source=Source.STREAM, at=1.0, role="assistant", text="on and on")
     line = event.model_dump_json(exclude_defaults=True) + "\n"
     (run.attempts_folder("q-0") / "1" / "trace.jsonl").write_text(line * 200_000)
     written = write_report([run.path], tmp_path / "report.html")
