@@ -30,7 +30,6 @@ class Upstream:
             timeout=aiohttp.ClientTimeout(
                 sock_connect=connect_seconds, sock_read=silence_seconds, total=None
             ),
-            auto_decompress=False,
             trust_env=bool(getproxies()),
         )
 

@@ -1,12 +1,12 @@
 """Turning a finished exchange into its record: what was said, what it used, and whose failure it was."""
 
-import zlib
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
 
 from runbook.gateway.exchange import Exchange
+from runbook.gateway.keys import KeyMask
 from runbook.gateway.models import same_model
 from runbook.gateway.prices import Prices
 from runbook.gateway.records import ModelCall, Wire
@@ -39,8 +39,11 @@ class Judge:
     mismatch: Literal["fail", "flag", "allow"]
 
 
-def describe(exchange: Exchange, provider: str, judge: Judge) -> ModelCall:
-    """The record of an exchange; digests are added by whoever stores the bodies."""
+def describe(exchange: Exchange, provider: str, judge: Judge, mask: KeyMask) -> ModelCall:
+    """The record of an exchange; digests are added by whoever stores the bodies.
+
+    `mask` is for what only decoding brought to light: the bytes of the answer went through one already.
+    """
     call = ModelCall(
         number=exchange.number,
         wire=exchange.route.wire if exchange.route and exchange.generates and exchange.asked else None,
@@ -58,14 +61,16 @@ def describe(exchange: Exchange, provider: str, judge: Judge) -> ModelCall:
         rate_limit_seconds=exchange.rate_limit_seconds,
         replayed=exchange.replayed,
     )
-    body = plain_body(exchange)
+    body = b"".join(exchange.chunks)
     if call.wire is not None:
         _read(call, exchange, body, judge)
     if call.outcome is None and (exchange.asked or exchange.gone):
         call.outcome, call.detail = _judge_status(call, exchange, body)
     call.detail = _one_line(call.detail)
     call.abandoned = bool(exchange.gone) and (call.cut or call.status is None)
-    return call
+    said = call.model_dump_json().encode()
+    masked = mask.whole(said)
+    return call if masked == said else ModelCall.model_validate_json(masked)
 
 
 def _read(call: ModelCall, exchange: Exchange, body: bytes, judge: Judge) -> None:
@@ -95,7 +100,8 @@ def is_whole(exchange: Exchange) -> bool:
         return False
     content_type = exchange.answer_header(b"content-type")
     module = _WIRES[exchange.route.wire]
-    reading: Reading = module.read_response(plain_body(exchange), content_type, as_dict(exchange.request))
+    body = b"".join(exchange.chunks)
+    reading: Reading = module.read_response(body, content_type, as_dict(exchange.request))
     return reading.ended
 
 
@@ -172,14 +178,3 @@ def _error_words(body: bytes) -> str:
 def _one_line(text: str) -> str:
     plain = "".join(character if character.isprintable() else " " for character in text)
     return plain if len(plain) <= _LONGEST_DETAIL else plain[: _LONGEST_DETAIL - 1] + "…"
-
-
-def plain_body(exchange: Exchange) -> bytes:
-    """The response body, decompressed where the provider compressed it against our wish."""
-    body = b"".join(exchange.chunks)
-    if exchange.answer_header(b"content-encoding").lower() in {"gzip", "deflate"}:
-        try:
-            return zlib.decompressobj(wbits=47).decompress(body)
-        except zlib.error:
-            return body
-    return body

@@ -9,7 +9,7 @@ import aiohttp
 from yarl import URL
 
 from runbook.gateway.exchange import Exchange
-from runbook.gateway.keys import KeyMask, key_header, returned_headers
+from runbook.gateway.keys import DECODED, KeyMask, key_header, returned_headers
 from runbook.gateway.provider import Provider
 from runbook.gateway.records import Wire
 from runbook.gateway.refusals import Refusal
@@ -80,6 +80,9 @@ async def _ask_once(
                 skip_auto_headers=_SKIPPED,
             )
             attempt.callback(response.close)
+            encoding = response.headers.get("content-encoding", "").strip().lower()
+            if encoding not in DECODED:
+                return _unreadable(exchange, wire, encoding)
             if response.status != 429 and response.status < 500:
                 stack.push_async_callback(attempt.pop_all().aclose)
                 return response
@@ -92,10 +95,18 @@ async def _ask_once(
     return answer
 
 
+def _unreadable(exchange: Exchange, wire: Wire, encoding: str) -> Answer:
+    """In place of bytes in which a key could not be seen."""
+    words = f"the provider answered in the encoding {encoding!a:.40}, which nobody asked for"
+    refusal = Refusal(502, "provider_unreadable", words)
+    exchange.refused(refusal, Outcome.PROVIDER_ERROR)
+    return Answer(refusal.status, [(b"content-type", b"application/json")], refusal.body(wire))
+
+
 async def _pass_on_whole(exchange: Exchange, provider: Provider, answer: Answer, send: Send) -> None:
-    headers = returned_headers(answer.headers, provider.key)
     mask = KeyMask(provider.key)
-    body = mask.feed(answer.body) + mask.flush()
+    headers = returned_headers(answer.headers, mask)
+    body = mask.whole(answer.body)
     # We have tried long enough: the SDKs of OpenAI and Anthropic obey this.
     await start(exchange, answer.status, [*headers, (b"x-should-retry", b"false")], send)
     await pass_chunk(exchange, body, send)
@@ -106,7 +117,7 @@ async def _pass_on_stream(
     exchange: Exchange, provider: Provider, response: aiohttp.ClientResponse, send: Send
 ) -> None:
     mask = KeyMask(provider.key)
-    await start(exchange, response.status, returned_headers(response.raw_headers, provider.key), send)
+    await start(exchange, response.status, returned_headers(response.raw_headers, mask), send)
     try:
         async for chunk in response.content.iter_any():
             if ready := mask.feed(chunk):

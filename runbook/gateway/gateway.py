@@ -118,7 +118,7 @@ class Gateway:
         self._check_money(order, budget)
         with contextlib.ExitStack() as undo:
             try:
-                recorder = Recorder(order.folder, provider.name, self._judge)
+                recorder = Recorder(order.folder, provider.name, self._judge, provider.key)
             except OSError as error:
                 raise GatewayError(f"no record can be written to {order.folder}: {error}") from None
             undo.callback(recorder.close)

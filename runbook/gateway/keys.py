@@ -1,6 +1,7 @@
 """Provider keys: read on the host, put into requests, and kept out of everything else."""
 
 import os
+import re
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, urlencode
 
@@ -39,7 +40,12 @@ _NOT_FORWARDED = _HOP_BY_HOP | {
     "x-goog-user-project",
 }
 _NOT_RETURNED = _HOP_BY_HOP | {"set-cookie", "alt-svc", "date", "server"}
+DECODED = {"", "identity", "gzip", "deflate"}
+"""Content encodings that the HTTP client takes off, so that a key can be seen in what they held."""
 _MASK = b"*"
+_BACKSLASH = 0x5C
+_BACKSLASHES = 4
+"""Escapes of a character are found where so many backslashes lead to it: JSON in JSON has two, and so on."""
 
 
 class Key(str):
@@ -95,14 +101,15 @@ def forwarded_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     return {name: value for name, value in plain if name not in _NOT_FORWARDED and name not in named}
 
 
-def returned_headers(headers: Iterable[tuple[bytes, bytes]], key: str) -> list[tuple[bytes, bytes]]:
-    """The provider's response headers that the agent may see, with the key taken out of their values."""
-    secret = key.encode("ascii")
-    return [
-        (name.lower(), value.replace(secret, _MASK * len(secret)) if secret else value)
-        for name, value in headers
-        if name.decode("latin-1").lower() not in _NOT_RETURNED
-    ]
+def returned_headers(headers: Iterable[tuple[bytes, bytes]], mask: "KeyMask") -> list[tuple[bytes, bytes]]:
+    """The provider's response headers that the agent may see, with the key taken out of their values.
+
+    Those of an encoded body go: it is passed on decoded.
+    """
+    plain = [(name.decode("latin-1").lower(), value) for name, value in headers]
+    encoded = any(name == "content-encoding" for name, _ in plain)
+    dropped = _NOT_RETURNED | ({"content-encoding", "content-length"} if encoded else set())
+    return [(name.encode("latin-1"), mask.whole(value)) for name, value in plain if name not in dropped]
 
 
 def without_key(query: str) -> str:
@@ -115,21 +122,20 @@ def without_key(query: str) -> str:
 class KeyMask:
     """Takes a key out of a stream of bytes, also where two chunks share it; lengths do not change.
 
-    A provider has no reason to send a key back, but error texts and echoing proxies have done so.
+    A provider has no reason to send a key back, but error texts and echoing proxies have done so. The key is
+    known by its own characters and by their escapes in JSON, also where JSON lies within JSON.
     """
 
     def __init__(self, key: str) -> None:
         self._key = key.encode("ascii")
+        self._pattern = re.compile(b"".join(map(_spellings, self._key)), re.IGNORECASE) if key else None
         self._held = b""
 
     def feed(self, chunk: bytes) -> bytes:
         """What may be passed on now; an ending that could be the start of the key is held back."""
-        key = self._key
-        if not key:
+        if not self._key:
             return chunk
-        data = (self._held + chunk) if self._held else chunk
-        if key in data:
-            data = data.replace(key, _MASK * len(key))
+        data = self.whole(self._held + chunk if self._held else chunk)
         held = self._possible_start(data)
         self._held = data[len(data) - held :] if held else b""
         return data[: len(data) - held] if held else data
@@ -139,10 +145,44 @@ class KeyMask:
         held, self._held = self._held, b""
         return held
 
+    def whole(self, data: bytes) -> bytes:
+        """The same bytes without the key, where they are all there is."""
+        if not self._key:
+            return data
+        data = data.replace(self._key, _MASK * len(self._key))
+        if self._pattern is not None and b"\\" in data:
+            data = self._pattern.sub(lambda found: _MASK * len(found[0]), data)
+        return data
+
     def _possible_start(self, data: bytes) -> int:
-        if data[-1:] not in self._key[:-1]:
-            return 0
-        for length in range(min(len(self._key) - 1, len(data)), 0, -1):
-            if data.endswith(self._key[:length]):
-                return length
+        """Length of the longest ending of `data` that the key, escaped or not, could begin with."""
+        longest = len(self._key) * (_BACKSLASHES + len("u0000"))
+        for at in range(max(0, len(data) - longest), len(data)):
+            if data[at] in (self._key[0], _BACKSLASH) and _is_start(data, at, self._key):
+                return len(data) - at
         return 0
+
+
+def _spellings(character: int) -> bytes:
+    """A pattern for one character of a key."""
+    plain = re.escape(bytes([character]))
+    return rb"(?:\\{0,%d}(?-i:%b)|\\{1,%d}u00%02x)" % (_BACKSLASHES, plain, _BACKSLASHES, character)
+
+
+def _is_start(data: bytes, at: int, key: bytes) -> bool:
+    """True where `data` ends within a spelling of the key that begins at `at`."""
+    for character in key:
+        backslashes = 0
+        while data[at : at + 1] == b"\\" and backslashes < _BACKSLASHES:
+            at, backslashes = at + 1, backslashes + 1
+        escape = b"u00%02x" % character
+        rest = data[at : at + len(escape)]
+        if not rest or (backslashes and len(rest) < len(escape) and escape.startswith(rest.lower())):
+            return True
+        if backslashes and rest.lower() == escape:
+            at += len(escape)
+        elif rest[0] == character:
+            at += 1
+        else:
+            return False
+    return False

@@ -6,6 +6,7 @@ from pathlib import Path
 from runbook.gateway.bodies import CALLS, BodyLog, load_calls, write_whole
 from runbook.gateway.describing import Judge, describe
 from runbook.gateway.exchange import Exchange
+from runbook.gateway.keys import KeyMask
 from runbook.gateway.parts import Splitter, digest_of
 from runbook.gateway.records import ModelCall
 
@@ -13,7 +14,7 @@ from runbook.gateway.records import ModelCall
 class Recorder:
     """Used by one thread at a time. Each call is one write to each file; `close` makes them durable."""
 
-    def __init__(self, folder: Path, provider: str, judge: Judge) -> None:
+    def __init__(self, folder: Path, provider: str, judge: Judge, key: str) -> None:
         """Continues the files that a folder has, as after a restart of the gateway.
 
         Raises:
@@ -23,6 +24,7 @@ class Recorder:
         """What the folder's record held before."""
         self._provider = provider
         self._judge = judge
+        self._mask = KeyMask(key)
         self._closed = False
         self._splitter = Splitter()
         self._seen_results = {result.id for call in self.earlier for result in call.tool_results}
@@ -31,7 +33,7 @@ class Recorder:
 
     def record(self, exchange: Exchange) -> ModelCall:
         """Describe an exchange that is over, and write it down."""
-        call = describe(exchange, self._provider, self._judge)
+        call = describe(exchange, self._provider, self._judge, self._mask)
         call.tool_results = [result for result in call.tool_results if result.id not in self._seen_results]
         self._seen_results.update(result.id for result in call.tool_results)
         parts = self._request_parts(call, exchange)

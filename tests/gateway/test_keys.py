@@ -1,6 +1,9 @@
 """Keys reach the provider and nothing else."""
 
+import gzip
+import json
 import logging
+import re
 
 import httpx
 import pytest
@@ -14,6 +17,8 @@ def everything_said(answer) -> bytes:
     return answer.content + str(answer.headers).encode() + str(answer.status_code).encode()
 
 
+REPEATED = b'{"error":{"message":"bad key ' + KEY.encode() + b'"}}'
+ESCAPED = b"".join(b"\\u%04X" % character for character in KEY.encode())
 ECHOES = [
     Scripted([b'{"error":{"message":"Incorrect API key provided: ' + KEY.encode() + b'"}}'], status=401),
     Scripted([b"Bearer " + KEY.encode()], status=500),
@@ -21,6 +26,13 @@ ECHOES = [
     Scripted([b"ends with its start " + KEY[:9].encode()], type=SSE),
     Scripted([b"{}"], headers={"x-debug": f"authorization: Bearer {KEY}", "set-cookie": KEY}),
     Scripted([event({"said": KEY}), Break()], type=SSE),
+    Scripted([gzip.compress(REPEATED)], status=401, headers={"content-encoding": "gzip"}),
+    Scripted([gzip.compress(REPEATED)], headers={"content-encoding": "compress"}),
+    Scripted([REPEATED.replace(KEY.encode(), ESCAPED)], status=401),
+    Scripted(
+        [b'data: {"choices":[{"delta":{"content":"', ESCAPED[:33], 0.05, ESCAPED[33:], b'"}}]}'], type=SSE
+    ),
+    Scripted([event({"error": {"message": REPEATED.replace(KEY.encode(), ESCAPED).decode()}})], type=SSE),
 ]
 
 
@@ -39,8 +51,8 @@ def test_a_provider_that_repeats_the_key_is_not_heard(
             "POST", path or "/v1beta/models/m:generateContent", json=chat_request()
         ) as got:
             received = str(got.headers).encode()
-            for chunk in got.iter_raw():
-                received += chunk
+            raw = b"".join(got.iter_raw())
+            received += raw + (gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else b"")
     except Exception as error:
         received += repr(error).encode()
     facts = opened.line.close()
@@ -49,15 +61,27 @@ def test_a_provider_that_repeats_the_key_is_not_heard(
     heard = "".join(capfd.readouterr()) + caplog.text + repr(opened.line.__dict__) + facts.model_dump_json()
     for artefact in (received, written, heard.encode()):
         assert KEY.encode() not in artefact
+        assert ESCAPED not in artefact
     assert KEY[:9].encode() not in received.replace(b"ends with its start " + KEY[:9].encode(), b"")
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 100])
 def test_masking_keeps_every_other_byte_whatever_the_chunks(size):
-    text = f"{KEY} s{KEY[:5]}{KEY}{KEY[:-1]} {KEY}!sk-".encode()
+    text = f"{KEY} s{KEY[:5]}{KEY}{KEY[:-1]} {KEY}!\\\\\\n\\u0073\\u006bx sk-".encode()
     mask = KeyMask(KEY)
     got = b"".join(mask.feed(text[at : at + size]) for at in range(0, len(text), size)) + mask.flush()
     assert got == text.replace(KEY.encode(), b"*" * len(KEY))
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_a_key_in_json_escapes_is_masked_as_well(size):
+    key = "k/y+Z="
+    text = json.dumps(["k\\/y\\u002bZ\\u003D", json.dumps("".join(f"\\u{ord(c):04x}" for c in key))]).encode()
+    text += b" k\\/y\\u002bZ\\u003D"
+    mask = KeyMask(key)
+    got = b"".join(mask.feed(text[at : at + size]) for at in range(0, len(text), size)) + mask.flush()
+    assert len(got) == len(text)
+    assert not re.search(rb"[kyZ]|003d|u00", got)
 
 
 def test_a_key_shows_nothing_when_it_is_printed():
