@@ -102,10 +102,11 @@ class Attempt:
             return self._failed(started_at, time.monotonic() - begun, error), None
         ended = time.monotonic()
         read = self._read(workspace)
-        outcome, detail = decide(facts, read, wire)
+        said = self._last_words()
+        outcome, detail = decide(facts, read, wire, said)
         if outcome is Outcome.INVALID_OUTPUT and shutil.disk_usage(workspace.path).free < FULL_BYTES:
             outcome, detail = Outcome.SANDBOX_ERROR, f"the disk of {workspace.path.parent} is full"
-        if outcome is Outcome.INVALID_OUTPUT and (said := self._last_words()):
+        if outcome is Outcome.INVALID_OUTPUT and said:
             detail = f"{detail}: {said}"
         found = read if isinstance(read, ReadEvidence) else None
         record = AttemptRecord(

@@ -15,10 +15,18 @@ MODEL_FAILURES = (
 )
 
 
-def decide(facts: Facts, read: ReadEvidence | InvalidEvidence, wire: WireFacts | None) -> tuple[Outcome, str]:
-    """The outcome and why, by the precedence of the README ("Outcomes"); exit codes decide nothing.
+NEVER_STARTED = (125, 126, 127)
+"""Exit codes of `helpers/launch` itself."""
+LAUNCH_SAYS = "launch: "
 
-    `wire` is None where the agent spoke to no model through the gateway.
+
+def decide(
+    facts: Facts, read: ReadEvidence | InvalidEvidence, wire: WireFacts | None, last_words: str = ""
+) -> tuple[Outcome, str]:
+    """The outcome and why, by the precedence of the README ("Outcomes"); exit codes of agents decide nothing.
+
+    `wire` is None where the agent spoke to no model through the gateway; `last_words` are the last line of
+    standard error.
     """
     if facts.stopped_for is StopReason.CANCELLED:
         return Outcome.CANCELLED, "cancelled before the attempt ended"
@@ -29,7 +37,12 @@ def decide(facts: Facts, read: ReadEvidence | InvalidEvidence, wire: WireFacts |
         return Outcome.SANDBOX_ERROR, "the sandbox went away while the agent ran"
     if isinstance(read, ReadEvidence):
         return (Outcome.EMPTY_VALID if read.evidence.is_empty else Outcome.OK), ""
-    return _hit_a_limit(facts, wire) or _model_failed(wire) or _wrote_nothing_valid(facts, read, wire)
+    return (
+        _hit_a_limit(facts, wire)
+        or _model_failed(wire)
+        or _never_started(facts, wire, last_words)
+        or _wrote_nothing_valid(facts, read, wire)
+    )
 
 
 def _hit_a_limit(facts: Facts, wire: WireFacts | None) -> tuple[Outcome, str] | None:
@@ -50,6 +63,14 @@ def _model_failed(wire: WireFacts | None) -> tuple[Outcome, str] | None:
     if wire is not None and wire.failure in MODEL_FAILURES:
         return wire.failure, wire.detail
     return None
+
+
+def _never_started(facts: Facts, wire: WireFacts | None, last_words: str) -> tuple[Outcome, str] | None:
+    """Nobody's answer: there was no agent that could have failed."""
+    ran = wire is None or wire.calls > 0 or facts.exit_code not in NEVER_STARTED
+    if ran or not last_words.startswith(LAUNCH_SAYS):
+        return None
+    return Outcome.SANDBOX_ERROR, f"the agent was not started: {last_words.removeprefix(LAUNCH_SAYS)}"
 
 
 def _wrote_nothing_valid(facts: Facts, read: InvalidEvidence, wire: WireFacts | None) -> tuple[Outcome, str]:

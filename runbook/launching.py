@@ -1,6 +1,7 @@
 """How an agent's command is started where it needs files in its HOME or a way to its model."""
 
 import json
+from dataclasses import replace
 
 from runbook.agents.protocol import Invocation
 
@@ -15,15 +16,25 @@ def base_url(prefix: str) -> str:
     return f"http://127.0.0.1:{PORT}{prefix}"
 
 
-def launched(
-    invocation: Invocation, *, python: str, helpers: str, socket: str | None
-) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The command and environment that start `invocation`, through `helpers/launch` where that has a task."""
-    env = dict(invocation.env)
+def launched(invocation: Invocation, *, python: str, helpers: str, socket: str | None) -> Invocation:
+    """What starts `invocation`: itself, or `helpers/launch` where that has a task.
+
+    The order for `launch` goes before the standard input: a prompt may be longer than an argument or an
+    environment variable can be.
+    """
     if socket is None and not invocation.home_files:
-        return invocation.argv, env
-    task: dict[str, object] = {"home": dict(invocation.home_files), "port": PORT}
+        return invocation
+    task: dict[str, object] = {
+        "home": dict(invocation.home_files),
+        "port": PORT,
+        "stdin": bool(invocation.stdin),
+    }
     if socket is not None:
         task["socket"] = socket
-    env["LAUNCH"] = json.dumps(task)
-    return (python, "-I", "-S", f"{helpers}/launch", "--", *invocation.argv), env
+    order = json.dumps(task).encode()
+    return replace(
+        invocation,
+        argv=(python, "-I", "-S", f"{helpers}/launch", "--", *invocation.argv),
+        stdin=b"%d\n%b%b" % (len(order), order, invocation.stdin),
+        home_files={},
+    )

@@ -157,7 +157,7 @@ class SandboxVenue:
         self, running: RunningSandbox, order: Order
     ) -> tuple[ExecResult, dict[str, int], StopReason | None]:
         sizes = {"stdout": 0, "stderr": 0}
-        argv, env = launched(
+        command = launched(
             order.invocation,
             python=self.python,
             helpers=self.helpers_inside(order.workspace),
@@ -171,7 +171,7 @@ class SandboxVenue:
         ):
             files = {"stdout": stdout, "stderr": stderr}
             execution = running.exec(
-                argv, stdin=order.invocation.stdin, timeout=order.limits.wall_seconds, env=env
+                command.argv, stdin=command.stdin, timeout=order.limits.wall_seconds, env=command.env
             )
             for chunk in execution:
                 files[chunk.stream].write(chunk.data)

@@ -1,12 +1,14 @@
 """Start an agent: write its files into HOME, open the way to its model, become the agent.
 
-    LAUNCH='{"home": {"path/in/HOME": "text"}, "port": 8399, "socket": "/run/model/model.sock"}' \\
-        <python> -I -S -B <helpers>/launch/__main__.py -- ARGV...
+    <python> -I -S -B <helpers>/launch/__main__.py -- ARGV...
+
+Standard input begins with the order: its size in bytes, a line feed, and so much JSON,
+{"home": {"path/in/HOME": "text"}, "port": 8399, "socket": "/run/model/model.sock", "stdin": true}.
 
 With a socket, whatever connects to 127.0.0.1 at that port is connected to that unix socket, from before ARGV
-starts until the sandbox ends. Without one only the files are written. ARGV gets the caller's standard input,
-output and error untouched and the caller's environment less LAUNCH. Exit codes are those of env(1): 125 where
-launch itself failed, 126 and 127 where ARGV cannot be run, else ARGV's own.
+starts until the sandbox ends. Without one only the files are written. ARGV gets the rest of standard input
+(with "stdin": false, /dev/null), and output, error and environment untouched. Exit codes are those of env(1):
+125 where launch itself failed, 126 and 127 where ARGV cannot be run, else ARGV's own.
 """
 
 import os

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
 
 from .files import write_files
 from .forwarder import listen, start_forwarder
+from .order import OrderError, leave_rest, read_order
 
-ORDER = "LAUNCH"
 FAILED, CANNOT_RUN, NOT_FOUND = 125, 126, 127
-USAGE = "usage: launch -- ARGV...   (LAUNCH holds the order as JSON)"
+USAGE = "usage: launch -- ARGV...   (standard input begins with the order)"
 
 
 class LaunchError(Exception):
-    """One clear line of what is wrong with the order or the place."""
+    """One clear line of what is wrong with what the order asks for, or the place."""
 
 
 def main(line: list[str]) -> int:
     """Become the command after `--`; returns an exit code only where that fails."""
-    environment = dict(os.environ)
     try:
         argv = _command(line)
-        _prepare(_order(environment.pop(ORDER, "{}")), environment)
-    except (LaunchError, OSError, ValueError) as error:
+        order = read_order()
+        _prepare(order)
+        leave_rest(order.get("stdin") is not False)
+    except (LaunchError, OrderError, OSError, ValueError) as error:
         return _say(str(error), FAILED)
     # Python ignores these two, and what is ignored stays ignored in the command.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     try:
-        os.execvpe(argv[0], argv, environment)
+        os.execvp(argv[0], argv)
     except FileNotFoundError:
         return _say("there is no program %r here" % argv[0], NOT_FOUND)
     except (OSError, ValueError) as error:
@@ -44,27 +44,17 @@ def _command(line: list[str]) -> list[str]:
     return line[1:]
 
 
-def _order(text: str) -> dict[str, object]:
-    try:
-        order = json.loads(text)
-    except ValueError as error:
-        raise LaunchError("LAUNCH is not JSON: %s" % error) from None
-    if not isinstance(order, dict):
-        raise LaunchError("LAUNCH is not a JSON object")
-    return order
-
-
-def _prepare(order: dict[str, object], environment: dict[str, str]) -> None:
+def _prepare(order: dict[str, object]) -> None:
     files = order.get("home", {})
     if not isinstance(files, dict):
-        raise LaunchError("LAUNCH: home is not an object of path to text")
+        raise LaunchError("the order: home is not an object of path to text")
     if files:
-        write_files(environment.get("HOME", ""), {str(path): str(text) for path, text in files.items()})
+        write_files(os.environ.get("HOME", ""), {str(path): str(text) for path, text in files.items()})
     path, port = order.get("socket"), order.get("port")
     if path is None:
         return
     if not isinstance(path, str) or not isinstance(port, int):
-        raise LaunchError("LAUNCH: socket goes with a port, a path with a number")
+        raise LaunchError("the order: socket goes with a port, a path with a number")
     try:
         listener = listen(port)
     except OSError as error:

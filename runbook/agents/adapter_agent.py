@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from runbook.agents.arguments import check_command
 from runbook.agents.catalogue import FoundAdapter
 from runbook.agents.errors import AdapterError, InstallError
 from runbook.agents.installing import probe
@@ -14,6 +15,9 @@ from runbook.gateway.records import Wire
 from sandbox.protocol import Mount, Sandbox
 
 PROMPT_FILE = "prompt.md"
+LONG_PROMPT = (
+    "let the adapter use {prompt_file} in place of {prompt}, or neither: the prompt then comes on stdin"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,11 @@ class AdapterAgent:
         return replace(self, chains=(fitting[-1],))
 
     def invocation(self, surroundings: Surroundings) -> Invocation:
-        """The command line, environment and files that the adapter describes."""
+        """The command line, environment and files that the adapter describes.
+
+        Raises:
+            SandboxError: the prompt, or another value, cannot be an argument.
+        """
         adapter = self.found.adapter
         folder, chain = self._chain
         prompt = surroundings.prompt
@@ -118,10 +126,12 @@ class AdapterAgent:
         files = fill_texts(adapter.home, values)
         if adapter.uses("prompt_file"):
             files[PROMPT_FILE] = prompt
+        argv, env = fill_words(adapter.argv, values), fill_texts(adapter.env, values)
+        check_command(argv, env, mend=LONG_PROMPT)
         return Invocation(
-            argv=fill_words(adapter.argv, values),
+            argv=argv,
             stdin=b"" if adapter.uses("prompt", "prompt_file") else prompt.encode("utf-8", "replace"),
-            env=fill_texts(adapter.env, values),
+            env=env,
             mounts=(Mount(folder / TOOLS_FOLDER, TOOLS),),
             home_files=files,
             notes=(self.image_note,) if surroundings.image and not self.sees_images else (),
@@ -137,6 +147,8 @@ def adapter_agent(found: FoundAdapter, *, model: str, effort: str, version: str,
     adapter = found.adapter
     if not model:
         raise AdapterError(f"agent {adapter.name} needs a model: name one with --model")
+    if "\0" in model or any("\ud800" <= mark <= "\udfff" for mark in model):
+        raise AdapterError(f"the model {model!r} is no text that a program can be given")
     if effort and effort not in adapter.efforts:
         known = ", ".join(adapter.efforts) or "none"
         raise AdapterError(f"agent {adapter.name} knows no effort {effort!r}; it knows: {known}")

@@ -2,11 +2,10 @@
 
 import shlex
 
+from runbook.agents.arguments import check_command
 from runbook.agents.model_free import ModelFree
 from runbook.agents.protocol import Invocation, Surroundings
-from sandbox.protocol import SandboxError
 
-LONGEST_ARGUMENT = 128 * 1024 - 1  # bytes; Linux counts the NUL at the end, too
 PLACEHOLDERS = ("{prompt}", "{workspace}", "{python}", "{helpers}")
 
 
@@ -44,24 +43,15 @@ class CommandAgent(ModelFree):
             "{helpers}": surroundings.helpers,
         }
         takes_prompt = any("{prompt}" in word for word in self.words)
-        return Invocation(
-            argv=tuple(_argument(_fill(word, values)) for word in self.words),
-            stdin=b"" if takes_prompt else surroundings.prompt.encode(),
+        argv = tuple(_fill(word, values) for word in self.words)
+        check_command(
+            argv,
+            {},
+            mend="leave {prompt} out of --agent-command: the prompt then comes on standard input",
         )
-
-
-def _argument(word: str) -> str:
-    """The word, where Linux can pass it on as an argument."""
-    size = len(word.encode())
-    if size <= LONGEST_ARGUMENT and "\0" not in word:
-        return word
-    why = (
-        f"has {size:,} bytes, more than {LONGEST_ARGUMENT:,}" if "\0" not in word else "holds a NUL character"
-    )
-    raise SandboxError(
-        f"the agent's command cannot be started: an argument {why}, which Linux does not allow",
-        mend="leave {prompt} out of --agent-command: the prompt then comes on standard input",
-    )
+        return Invocation(
+            argv=argv, stdin=b"" if takes_prompt else surroundings.prompt.encode("utf-8", "replace")
+        )
 
 
 def _fill(word: str, values: dict[str, str]) -> str:

@@ -15,11 +15,11 @@ import pytest
 import uvicorn
 
 from runbook.agents import AdapterAgent, Surroundings, make_agent
+from runbook.launching import MODEL_FOLDER, SOCKET, base_url, launched
 from sandbox.protocol import Limits, Mount, Sandbox, SandboxSpec
 from tests.agent_tools import REPOSITORY, install, sandbox_of, tool_chains
 from tests.scripted_model.server import ScriptedModel
 
-PORT = 8399
 PROMPT = "Answer the question in question.json. PROMPT-MARK"
 MODELS = {"gemini-cli": "gemini-2.5-pro"}  # a name it knows; the others take any
 KEYS = ("OPENAI_API_KEY", "CODEX_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
@@ -143,7 +143,7 @@ def answer(
             helpers="/opt/launcher",
             prompt=PROMPT,
             budget=20,
-            base_url=f"http://127.0.0.1:{PORT}",
+            base_url=base_url(""),
             image=f"{inside}/question_image.png" if image else "",
         )
     )
@@ -153,20 +153,17 @@ def answer(
             limits=Limits(wall_seconds=seconds, cpus=2.0),
             mounts=(
                 *invocation.mounts,
-                Mount(folder, "/run/model"),
+                Mount(folder, MODEL_FOLDER),
                 Mount(REPOSITORY / "helpers", "/opt/launcher"),
             ),
         )
-        order = {"home": dict(invocation.home_files), "port": PORT, "socket": "/run/model/model.sock"}
+        command = launched(
+            invocation, python=sandbox.python, helpers="/opt/launcher", socket=f"{MODEL_FOLDER}/{SOCKET}"
+        )
         running = sandbox.start(spec)
         output = {"stdout": b"", "stderr": b""}
         try:
-            execution = running.exec(
-                [sandbox.python, "-I", "-S", "-B", "/opt/launcher/launch", "--", *invocation.argv],
-                stdin=invocation.stdin,
-                env={**invocation.env, "LAUNCH": json.dumps(order)},
-                timeout=seconds,
-            )
+            execution = running.exec(command.argv, stdin=command.stdin, env=command.env, timeout=seconds)
             for chunk in execution:
                 output[chunk.stream] += chunk.data
             result = execution.result()

@@ -21,11 +21,18 @@ ASK = "import os, sys, json; print(json.dumps([sys.argv[1:], dict(os.environ), s
 HOLD = "import sys; print('up', flush=True); sys.stdin.read()"
 
 
+def with_order(order: object, stdin: str = "") -> str:
+    """Standard input that begins with an order; a text is given as it is."""
+    text = order if isinstance(order, str) else json.dumps(order)
+    return f"{len(text)}\n{text}{stdin}"
+
+
 def launch(order: object, *argv: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+    socket_path = order.get("socket") if isinstance(order, dict) else None
     return subprocess.run(
         [sys.executable, "-I", "-S", LAUNCH, "--", *argv],
-        input=stdin,
-        env={"LAUNCH": order if isinstance(order, str) else json.dumps(order), "PATH": os.defpath, **env},
+        input=with_order(order, stdin),
+        env={"PATH": os.defpath, "FORWARDS_TO": str(socket_path), **env},
         capture_output=True,
         text=True,
         timeout=30,
@@ -94,7 +101,7 @@ def port(path: Path, tmp_path: Path) -> Iterator[int]:
 
 
 def forwarders(path: Path) -> list[int]:
-    """Living processes that forward to `path`: their command line is launch's own, their LAUNCH names it."""
+    """Living processes that forward to `path`: their environment, which is launch's own, names it."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -111,13 +118,58 @@ def read_all(link: socket.socket) -> bytes:
     return b"".join(iter(lambda: link.recv(1 << 16), b""))
 
 
-def test_the_command_gets_arguments_stdin_and_environment_less_the_order() -> None:
+def test_the_command_gets_arguments_environment_and_the_stdin_after_the_order() -> None:
     done = launch({}, sys.executable, "-c", ASK, "a b", "$x", stdin="the prompt", MARK="1")
     arguments, environment, stdin = json.loads(done.stdout)
     assert arguments == ["a b", "$x"]
     assert stdin == "the prompt"
     assert environment["MARK"] == "1"
-    assert "LAUNCH" not in environment
+
+
+def test_an_order_of_a_megabyte_arrives_and_leaves_the_rest_of_stdin(tmp_path: Path) -> None:
+    text, rest = "é" * 500_000, "rest\0" * 50_000
+    done = launch({"home": {"prompt.md": text}}, "cat", stdin=rest, HOME=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "prompt.md").read_text(encoding="utf-8") == text
+    assert done.stdout == rest
+
+
+@pytest.mark.parametrize("command", ["cat", "cat /dev/stdin"])
+def test_where_stdin_is_a_file_the_command_does_not_find_the_order_in_it(
+    tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "stdin").write_text(with_order({"home": {}}, "the prompt"))
+    with (tmp_path / "stdin").open("rb") as file:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", LAUNCH, "--", "sh", "-c", command],
+            stdin=file,
+            capture_output=True,
+            check=False,
+        )
+    assert (done.returncode, done.stdout) == (0, b"the prompt")
+
+
+def test_a_command_that_is_given_no_stdin_finds_nothing_there() -> None:
+    done = launch({"stdin": False}, "readlink", "/proc/self/fd/0")
+    assert done.stdout == "/dev/null\n"
+
+
+@pytest.mark.parametrize(
+    ("stdin", "said"),
+    [("", "does not begin"), ("a prompt", "does not begin"), ("9\n{}", "7 bytes are missing")],
+)
+def test_stdin_without_a_whole_order_is_one_line(stdin: str, said: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", LAUNCH, "--", "true"],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 125
+    assert done.stderr.startswith("launch: ")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_the_exit_code_is_the_commands_own() -> None:

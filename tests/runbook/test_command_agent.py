@@ -4,7 +4,8 @@ import subprocess
 
 import pytest
 
-from runbook.agents.command import LONGEST_ARGUMENT, CommandAgent
+from runbook.agents.arguments import LONGEST_ARGUMENT
+from runbook.agents.command import CommandAgent
 from runbook.agents.protocol import Surroundings
 from sandbox.protocol import SandboxError
 

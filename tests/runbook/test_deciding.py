@@ -1,4 +1,4 @@
-"""The one outcome of an attempt: what wins over what, and that exit codes decide nothing."""
+"""The one outcome of an attempt: what wins over what, and that an agent's exit code decides nothing."""
 
 from pathlib import Path
 
@@ -95,6 +95,15 @@ def test_a_model_that_asks_for_no_tool_is_told_from_one_that_wrote_nothing() -> 
     assert decide(facts, NOTHING, wire(tool_calls=0))[0] is Outcome.NO_TOOL_CALLS
     assert decide(facts, NOTHING, wire(tool_calls=2))[0] is Outcome.INVALID_OUTPUT
     assert decide(facts, NOTHING, None)[0] is Outcome.INVALID_OUTPUT
+
+
+@pytest.mark.parametrize("exit_code", [125, 126, 127])
+def test_an_agent_that_launch_could_not_start_is_nobodys_answer(exit_code: int) -> None:
+    facts, said = Facts(ending=Ending.EXITED, exit_code=exit_code), "launch: there is no program 'mine' here"
+    decided = decide(facts, NOTHING, WireFacts(), said)
+    assert decided == (Outcome.SANDBOX_ERROR, "the agent was not started: there is no program 'mine' here")
+    assert decide(facts, NOTHING, wire(), said)[0] is Outcome.INVALID_OUTPUT
+    assert decide(facts, NOTHING, WireFacts(), "mine: not found")[0] is Outcome.NO_TOOL_CALLS
 
 
 def test_a_context_that_overflowed_is_told_as_such() -> None:
