@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from runbook.agents.catalogue import FoundAdapter
+from runbook.agents.catalogue import SUFFIX, FoundAdapter
 from runbook.agents.errors import InstallError
 from runbook.agents.registries import Say, install_npm, install_pypi
 from runbook.agents.target import TOOLS, Target, run_inside
@@ -83,6 +83,7 @@ class Installer:
             tools = made / TOOLS_FOLDER
             tools.mkdir()
             packages = self._fetch(found, version, target, tools)
+            self.say(f"trying out {found.adapter.name} in the {self.sandbox.name} sandbox")
             said = probe(found, version, self.sandbox, tools, target)
             record = ToolChain(
                 name=found.adapter.name,
@@ -95,6 +96,7 @@ class Installer:
                 bytes=sum(file.lstat().st_size for file in tools.rglob("*")),
                 seconds=time.monotonic() - begun,
                 installed_at=datetime.now(UTC),
+                adapter_file=str(Path(found.asked).resolve()) if found.asked.endswith(SUFFIX) else "",
             )
             write_json(made / RECORD, record)
             keep_only(made, [TOOLS_FOLDER, RECORD])
@@ -107,9 +109,13 @@ class Installer:
     def _fetch(self, found: FoundAdapter, version: str, target: Target, tools: Path) -> dict[str, str]:
         recipe, values = found.adapter.install, platform_values(version, target)
         npm, pypi = ([fill(one, values) for one in wanted] for wanted in (recipe.npm, recipe.pypi))
-        self.say(f"installing {', '.join([*npm, *pypi, *found.files])}")
-        packages = install_npm(npm, tools, target, self.say) if npm else {}
-        packages |= install_pypi(pypi, tools, target) if pypi else {}
+        packages: dict[str, str] = {}
+        if npm:
+            self.say(f"downloading {', '.join(npm)} with npm")
+            packages |= install_npm(npm, tools, target, self.say)
+        if pypi:
+            self.say(f"downloading {', '.join(pypi)} with pip")
+            packages |= install_pypi(pypi, tools, target, self.say)
         for name, data in found.files.items():
             path = tools / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -118,6 +124,7 @@ class Installer:
             for path in sorted(tools.glob(fill(pattern, values))):
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         if recipe.pypi or found.files:
+            self.say("compiling Python files")
             self._compile(tools)
         open_to_all(tools)
         return packages

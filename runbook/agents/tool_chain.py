@@ -43,6 +43,8 @@ class ToolChain(BaseModel):
     seconds: float
     """How long the installation took."""
     installed_at: datetime
+    adapter_file: str = ""
+    """The file of an adapter of the user's own, absolute; "" for one that has a name."""
 
     def fits(self, target: Target) -> bool:
         """Whether it can run there."""

@@ -2,18 +2,25 @@
 
 import re
 import shutil
+from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from runbook.cli.agent_rows import ABOUT, agent_rows
 from runbook.cli.agent_tables import print_agents, print_installed
 from runbook.cli.agent_testing import test_agents
 from runbook.cli.failures import Commands, Mistake
 from runbook.cli.home import tool_chains
 from runbook.cli.options import AsJson, BaseImage, SandboxName
-from runbook.cli.tables import megabytes, print_json
+from runbook.cli.tables import print_json, sized
 from runbook.cli.terminal import inert, terminal
+
+if TYPE_CHECKING:
+    from runbook.agents.catalogue import FoundAdapter
+    from runbook.agents.tool_chain import ToolChain
 
 agents = typer.Typer(
     cls=Commands, no_args_is_help=True, help="Install, show and test the agents that ask a model."
@@ -26,30 +33,15 @@ _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]*")
 
 @agents.command("list")
 def list_agents(as_json: AsJson = False) -> None:
-    """List agents, and which versions of them are installed."""
-    from runbook.agents import AdapterError, Catalogue
+    """List agents, and which versions of them are installed.
+
+    Those of a model are installed with `runbook agents install`; an adapter of your own is listed once it is
+    installed. scout, command and external need no installation.
+    """
+    from runbook.agents import Catalogue
     from runbook.agents.tool_chain import installed
 
-    catalogue, chains = Catalogue(), [chain for _, chain in installed(tool_chains())]
-    rows = []
-    for name in catalogue.names:
-        versions = sorted({chain.version for chain in chains if chain.name == name})
-        row: dict[str, object] = {"name": name, "installed": versions, "problem": ""}
-        try:
-            found = catalogue.find(name)
-        except AdapterError as error:
-            row["problem"] = str(error)
-        else:
-            adapter = found.adapter
-            row |= {
-                "version": adapter.install.version,
-                "wire": adapter.wire.value,
-                "sees_images": bool(adapter.images),
-                "efforts": list(adapter.efforts),
-                "summary": adapter.summary,
-                "origin": found.origin,
-            }
-        rows.append(row)
+    rows = agent_rows(Catalogue(), list(installed(tool_chains())))
     if as_json:
         print_json(rows)
         return
@@ -59,20 +51,55 @@ def list_agents(as_json: AsJson = False) -> None:
 @agents.command()
 def show(name: Named, as_json: AsJson = False) -> None:
     """Show how an agent is run, and where it is installed."""
-    from runbook.agents import Catalogue
     from runbook.agents.tool_chain import installed
 
-    found = Catalogue().find(name)
-    chains = list(installed(tool_chains(), found.adapter.name))
+    if name in ABOUT:
+        if as_json:
+            print_json({"origin": "built in", "about": ABOUT[name], "adapter": None, "installed": []})
+        else:
+            terminal().print(f"{name}: {ABOUT[name]}")
+        return
+    found = _found(name)
+    chains = list(installed(tool_chains(), found.adapter.name if found else name))
     if as_json:
-        described = {"origin": found.origin, "adapter": found.adapter.model_dump(mode="json")}
+        described: dict[str, object] = {"origin": None, "adapter": None}
+        if found:
+            described = {"origin": found.origin, "adapter": found.adapter.model_dump(mode="json")}
         where = [{"folder": str(folder), **chain.model_dump(mode="json")} for folder, chain in chains]
         print_json({**described, "installed": where})
         return
     console = terminal()
-    console.print(f"# {found.origin}")
+    if found:
+        console.print(f"# {found.origin}")
     print_installed(console, chains)
-    console.print(inert(found.text), end="")
+    if found:
+        console.print(inert(found.text), end="")
+    else:
+        console.print(f"# its adapter is a file of your own{_gone(chains)}: runbook agents show ./FILE.toml")
+
+
+def _found(name: str) -> "FoundAdapter | None":
+    """The adapter of that name; None where it is of the user's own, installed, and its file is not there.
+
+    Raises:
+        AdapterError: there is none.
+    """
+    from runbook.agents import Catalogue
+    from runbook.agents.tool_chain import installed
+
+    catalogue = Catalogue()
+    if name in catalogue.names or name.endswith(".toml"):
+        return catalogue.find(name)
+    chains = list(installed(tool_chains(), name))
+    if not chains:
+        return catalogue.find(name)  # which says which agents there are
+    file = chains[-1][1].adapter_file
+    return catalogue.find(file) if file and Path(file).is_file() else None
+
+
+def _gone(chains: "Sequence[tuple[Path, ToolChain]]") -> str:
+    file = chains[-1][1].adapter_file
+    return f", {inert(file)}, which is not there any more" if file else ""
 
 
 @agents.command()
@@ -83,10 +110,12 @@ def install(
 ) -> None:
     """Download agents and try them out in the sandbox.
 
-    Each is downloaded once and needs no network after that. No script of any package is run on this machine.
+    It takes from seconds to minutes. Each is downloaded once and needs no network after that. No script of
+    any package is run on this machine.
     """
     from runbook.agents import Catalogue
     from runbook.agents.installing import Installer
+    from runbook.agents.tool_chain import installed
     from runbook.cli.assembly import open_sandbox
 
     wanted = [_name_and_version(name) for name in names]
@@ -97,7 +126,8 @@ def install(
         installer = Installer(tool_chains(), chosen, console.print)
         for one, version in found:
             folder = installer.install(one, version or one.adapter.install.version)
-            console.print(f"{one.adapter.name} is in {folder}")
+            (chain,) = (chain for where, chain in installed(tool_chains()) if where == folder)
+            console.print(f"{one.adapter.name} {chain.version} is in {folder}, {sized(chain.bytes)}")
 
 
 @agents.command()
@@ -110,6 +140,8 @@ def uninstall(
     from runbook.agents.tool_chain import installed
 
     asked, version = _name_and_version(name)
+    if asked in ABOUT:
+        raise Mistake(f"{asked} is part of Runbook: there is nothing to uninstall")
     plain = Catalogue().find(asked).adapter.name if asked.endswith(".toml") else asked
     chains = [one for one in installed(tool_chains(), plain) if version in ("", one[1].version)]
     if not chains:
@@ -125,7 +157,7 @@ def uninstall(
         return
     for folder, _ in chains:
         terminal().print(f"removed {folder}")
-    terminal().print(f"{megabytes(freed)} are free again")
+    terminal().print(f"{sized(freed)} are free again")
 
 
 @agents.command()

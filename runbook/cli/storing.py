@@ -11,7 +11,7 @@ from runbook.cli.failures import FAILURE, Commands
 from runbook.cli.haystacks import views_of
 from runbook.cli.home import existing_store
 from runbook.cli.options import AsJson, StoreOption
-from runbook.cli.tables import counted, megabytes, print_json
+from runbook.cli.tables import counted, print_json, sized
 from runbook.cli.terminal import inert, terminal
 
 storing = typer.Typer(cls=Commands, no_args_is_help=True, help="Look after a store.")
@@ -28,10 +28,10 @@ def du(store: StoreOption = None, as_json: AsJson = False) -> None:
     terminal().print(
         f"{opened.root}: {counted(use.trajectories, 'trajectory', 'trajectories')}, "
         f"{counted(use.states, 'state')}, "
-        f"{megabytes(use.trajectory_bytes)} of text, {megabytes(use.image_bytes)} of screenshots, "
-        f"{megabytes(use.term_bytes)} of search terms, {megabytes(use.sheet_bytes)} of contact sheets; "
-        f"{counted(len(use.views), 'view')}, {megabytes(sum(use.views.values()))} of their own "
-        f"(cap {megabytes(use.cap_bytes)}); {megabytes(use.leftover_bytes)} left by killed processes",
+        f"{sized(use.trajectory_bytes)} of text, {sized(use.image_bytes)} of screenshots, "
+        f"{sized(use.term_bytes)} of search terms, {sized(use.sheet_bytes)} of contact sheets; "
+        f"{counted(len(use.views), 'view')}, {sized(sum(use.views.values()))} of their own "
+        f"(cap {sized(use.cap_bytes)}); {sized(use.leftover_bytes)} left by killed processes",
         highlight=False,
         soft_wrap=True,
     )
@@ -58,7 +58,7 @@ def gc(
         f"removed {counted(len(done.views), 'view')}, {counted(done.images, 'screenshot')}, "
         f"{counted(done.superseded, 'outdated trajectory', 'outdated trajectories')} and "
         f"{counted(done.leftovers, 'leftover')}, "
-        f"{megabytes(done.freed_bytes)}{note}",
+        f"{sized(done.freed_bytes)}{note}",
         highlight=False,
         soft_wrap=True,
     )

@@ -185,9 +185,12 @@ def percent(share: float | None) -> str:
     return NONE if share is None else f"{100 * share:.1f} %"
 
 
-def megabytes(size: int) -> str:
-    """A number of bytes in MB (10**6)."""
-    return f"{size / 1e6:.1f} MB"
+def sized(count: int) -> str:
+    """A number of bytes in the unit that suits it: `0 B`, `12.3 KB` (10**3), `4.5 MB`, `10 GB`."""
+    for factor, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "KB")):
+        if count >= factor:
+            return f"{count / factor:.1f}".removesuffix(".0") + f" {unit}"
+    return f"{count} B"
 
 
 def counted(count: int, one: str, many: str | None = None) -> str:

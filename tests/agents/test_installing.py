@@ -13,6 +13,7 @@ from runbook.agents import InstallError
 from runbook.agents.adapter import Adapter
 from runbook.agents.catalogue import FoundAdapter
 from runbook.agents.installing import Installer
+from runbook.agents.registries import explained
 from runbook.agents.tool_chain import find_installed, installed
 from sandbox.process import ProcessSandbox
 
@@ -171,3 +172,20 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "agents").write_text("a file")
     with pytest.raises(InstallError, match=r"mine cannot be installed in .*agents"):
         installer(tmp_path / "agents").install(found("mine.tgz"), "1.2.3")
+
+
+def test_of_all_versions_that_pip_lists_the_newest_are_told() -> None:
+    versions = ", ".join(f"0.{number}.0" for number in range(200))
+    said = (
+        "ERROR: Could not find a version that satisfies the requirement gptme==9.99 "
+        f"(from versions: {versions})\nERROR: No matching distribution found for gptme==9.99\n"
+    )
+    line = explained("pip", said, ["gptme==9.99"])
+    assert "(the newest are 0.195.0, 0.196.0, 0.197.0, 0.198.0, 0.199.0)" in line
+    assert "choose another with NAME==VERSION" in line
+    assert "0.100.0" not in line
+
+
+def test_a_long_line_of_a_client_ends_between_two_words() -> None:
+    line = explained("npm", "npm error " + "word " * 200, ["mine"])
+    assert line.endswith(" word ...")
