@@ -57,9 +57,12 @@ def compare(
         print_json({"comparisons": made, "noise": noise, "no_gold": why_not or None})
         return
     console = terminal()
-    for one in made:
+    for place, one in enumerate(made):
+        if place:
+            console.print()
         _print(console, one, why_not)
     if noise is not None:
+        console.print()
         _print_noise(console, noise)
 
 
@@ -102,7 +105,6 @@ def _print(console: Console, made: "Comparison", why_no_gold: str) -> None:
     _print_flips(console, made)
     for line in _remarks(made, why_no_gold):
         console.print(line)
-    console.print()
 
 
 def _table(rows: Sequence["Row"], *, tested: bool) -> Table:

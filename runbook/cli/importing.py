@@ -47,7 +47,7 @@ def lme_v2(
         print_json({"store": str(opened.root), **_figures(report), "warnings": report.warnings})
         return
     print_warnings(console, report)
-    figures = ", ".join(f"{name} {value}" for name, value in _figures(report).items())
+    figures = _told(_figures(report))
     console.print(f"{figures}; store {opened.root}", highlight=False, soft_wrap=True)
 
 
@@ -57,7 +57,12 @@ def claude_code(
     store: StoreOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Import sessions of Claude Code; secrets in them are masked."""
+    """Import sessions of Claude Code; secrets in them are masked.
+
+    Besides sessions and their states it counts, where there are any: reused (sessions in the store already,
+    not read again), repeated (left out, because another session begins with all of them), empty (files in
+    which nothing happened) and skipped (lines that could not be read).
+    """
     _sessions("claude-code", path, store, as_json=as_json)
 
 
@@ -69,7 +74,12 @@ def codex(
     store: StoreOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Import sessions of Codex; secrets in them are masked."""
+    """Import sessions of Codex; secrets in them are masked.
+
+    Besides sessions and their states it counts, where there are any: reused (sessions in the store already,
+    not read again), repeated (left out, because another session begins with all of them), empty (files in
+    which nothing happened) and skipped (lines that could not be read).
+    """
     _sessions("codex", path, store, as_json=as_json)
 
 
@@ -88,7 +98,7 @@ def _sessions(agent: str, path: Path, store: Path | None, *, as_json: bool) -> N
         return
     print_warnings(console, report)
     names = ("sessions", "states", "reused", "repeated", "empty", "skipped")
-    figures = ", ".join(f"{name} {getattr(report, name)}" for name in names)
+    figures = _told({name: getattr(report, name) for name in names})
     kinds = ", ".join(f"{kind} {count}" for kind, count in report.masked.items()) or "none found"
     for line in (f"{figures}; store {opened.root}", f"secrets masked: {kinds}", f"next: {following}"):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -107,6 +117,12 @@ def print_warnings(console: Console, report: "ImportReport | SessionReport") -> 
     """What an import mended or left out, a line each."""
     for warning in report.warnings:
         console.print(inert(f"warning: {warning}"), markup=False, highlight=False, soft_wrap=True)
+
+
+def _told(figures: dict[str, int]) -> str:
+    """The first two figures, and of the others those that are not 0."""
+    told = [f"{name} {value}" for place, (name, value) in enumerate(figures.items()) if value or place < 2]
+    return ", ".join(told)
 
 
 def _figures(report: ImportReport) -> dict[str, int]:

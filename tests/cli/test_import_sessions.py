@@ -27,7 +27,7 @@ def test_an_import_tells_what_it_did_and_what_to_type_next(runbook: Runbook, his
     done = runbook("import", "claude-code", history, "--store", "my store")
     assert done.returncode == 0, done.stderr
     figures, masked, following = done.stdout.splitlines()
-    assert figures.startswith("sessions 1, states 3, reused 0, repeated 0, empty 0, skipped 0; store ")
+    assert figures.startswith("sessions 1, states 3; store ")
     assert masked == "secrets masked: password 1"
     question = "what came of: How do we fix the flaky deploy?"
     assert following == f"""next: runbook ask "{question}" --store '{history.parent}/my store'"""
