@@ -129,6 +129,7 @@ class KeyMask:
     def __init__(self, key: str) -> None:
         self._key = key.encode("ascii")
         self._pattern = re.compile(b"".join(map(_spellings, self._key)), re.IGNORECASE) if key else None
+        self._inner = self._key + rb"\\u0123456789abcdefABCDEF"  # what a spelling that goes on can end with
         self._held = b""
 
     def feed(self, chunk: bytes) -> bytes:
@@ -156,6 +157,8 @@ class KeyMask:
 
     def _possible_start(self, data: bytes) -> int:
         """Length of the longest ending of `data` that the key, escaped or not, could begin with."""
+        if data[-1:] not in self._inner:
+            return 0
         longest = len(self._key) * (_BACKSLASHES + len("u0000"))
         for at in range(max(0, len(data) - longest), len(data)):
             if data[at] in (self._key[0], _BACKSLASH) and _is_start(data, at, self._key):

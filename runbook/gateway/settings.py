@@ -70,6 +70,8 @@ class GatewaySettings(BaseModel):
     """Models that any line may ask for beside its own."""
     mismatch: Literal["fail", "flag", "allow"] = "fail"
     """What to do when the provider says that another model answered."""
+    hosted_tools: Literal["refuse", "allow"] = "refuse"
+    """Whether an agent may have the provider search, run code, call remote tools or fetch addresses."""
     retry_seconds: float = Field(default=120, ge=0)
     """Wall time for retries since a line's last success; 0 means one try."""
     connect_seconds: float = Field(default=15, gt=0)
