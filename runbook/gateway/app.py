@@ -3,15 +3,16 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from starlette.requests import ClientDisconnect, Request
 
 from runbook.gateway.exchange import Exchange
 from runbook.gateway.forwarding import Send, StreamBrokenError, finish, refuse, start
+from runbook.gateway.hosted import refuse_hosted
 from runbook.gateway.keys import forwarded_headers, without_key
 from runbook.gateway.line import Line
-from runbook.gateway.parsing import LARGEST_BODY, TooLargeError, UnreadableError, decompress, parse
+from runbook.gateway.parsing import LARGEST_BODY, TooLargeError, UnreadableError, decompress, parse, weight_of
 from runbook.gateway.refusals import Refusal
 from runbook.gateway.routes import Kind, find_route
 from runbook.outcomes import Outcome
@@ -37,8 +38,9 @@ class Answerer(Protocol):
 class App:
     """Serves all lines of a gateway. Lines are told apart by their route prefix, which no agent can guess."""
 
-    def __init__(self, answerer: Answerer) -> None:
+    def __init__(self, answerer: Answerer, hosted_tools: Literal["refuse", "allow"]) -> None:
         self.lines: dict[str, Line] = {}
+        self._hosted_tools = hosted_tools
         self._answerer = answerer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -71,16 +73,28 @@ class App:
             line.end(exchange)
 
     async def _serve(self, line: Line, exchange: Exchange, request: Request, send: Send) -> None:
-        refusal = await _read(exchange, request) or _check_model(exchange, line)
+        refusal = await _read(exchange, request, line) or _check_model(exchange, line)
+        refusal = refusal or self._check_hosted(exchange, line)
         if refusal is None and exchange.generates:
             refusal = await _admit(exchange, line)
         if refusal is not None:
+            exchange.forget_request()
             await refuse(exchange, line.order.wire, refusal, send)
         elif exchange.route is not None and exchange.route.kind is Kind.PROBE:
             await start(exchange, 200, [(b"content-length", b"0")], send)
             await finish(exchange, send)
         else:
             await self._answer(line, exchange, request, send)
+
+    def _check_hosted(self, exchange: Exchange, line: Line) -> Refusal | None:
+        """A refusal where the provider would act in the agent's place, outside of its sandbox."""
+        if self._hosted_tools == "allow" or exchange.request is None:
+            return None
+        wire = exchange.route.wire if exchange.route and exchange.route.wire else line.order.wire
+        refusal = refuse_hosted(exchange.request, wire)
+        if refusal is not None:
+            exchange.refused(refusal, Outcome.INVALID_OUTPUT if exchange.generates else None)
+        return refusal
 
     async def _answer(self, line: Line, exchange: Exchange, request: Request, send: Send) -> None:
         """Have it answered for as long as the agent stays."""
@@ -113,10 +127,12 @@ def _exchange(number: int, line: Line, scope: Scope, path: str) -> Exchange:
     )
 
 
-async def _read(exchange: Exchange, request: Request) -> Refusal | None:
+async def _read(exchange: Exchange, request: Request, line: Line) -> Refusal | None:
     """Read the request's body; a refusal where the request cannot be passed whatever it asks for."""
     if exchange.route is None:
-        refusal = Refusal(404, "path_not_allowed", f"{exchange.method} {exchange.path} is not a listed path")
+        refusal = Refusal(
+            404, "path_not_allowed", f"{exchange.method} {exchange.path:.200} is not a listed path"
+        )
         exchange.refused(refusal, None)
         return refusal
     if exchange.method != "POST":
@@ -127,9 +143,11 @@ async def _read(exchange: Exchange, request: Request) -> Refusal | None:
             size += len(piece)
             if size > LARGEST_BODY:
                 raise TooLargeError(f"the request body is over {LARGEST_BODY} bytes")
+            line.hold(exchange, size)
             pieces.append(piece)
         encoding = request.headers.get("content-encoding", "").strip().lower()
         exchange.body = decompress(b"".join(pieces), encoding)
+        line.hold(exchange, weight_of(exchange.body))
         exchange.request, exchange.exact = parse(exchange.body)
     except UnreadableError as error:
         status, code = (413, "too_large") if isinstance(error, TooLargeError) else (400, "unreadable")

@@ -21,12 +21,15 @@ from runbook.gateway.records import ModelCall
 CALLS = "model_calls.jsonl"
 BODIES = "model_bodies.jsonl"
 _WORTH_PACKING = 200
+_BEST, _FAST = 9, 1
+_LARGE = 2**20
+"""Bytes from which the best compression would take seconds."""
 
 
 def body_line(digest: str, data: bytes) -> bytes:
     """The line of one part, newline included."""
     if len(data) >= _WORTH_PACKING:
-        packed = base64.b64encode(zlib.compress(data, 9))
+        packed = base64.b64encode(zlib.compress(data, _FAST if len(data) > _LARGE else _BEST))
         if len(packed) < 0.9 * len(data):
             return orjson.dumps({"sha256": digest, "deflate": packed.decode()}) + b"\n"
     try:

@@ -11,6 +11,8 @@ from runbook.gateway.refusals import Refusal
 from runbook.gateway.routes import Kind, Route
 from runbook.outcomes import Outcome
 
+_LONGEST_NAME = 200
+
 
 @dataclass(slots=True, eq=False)
 class Exchange:
@@ -30,6 +32,8 @@ class Exchange:
     body: bytes = b""
     request: Any = None
     """The body's JSON value; None where there was no body or it was no JSON."""
+    weight: int = 0
+    """Bytes of memory that the line counts for the request."""
     exact: bool = True
     """False where `request` does not say all that the body said."""
     requested_model: str | None = None
@@ -39,6 +43,8 @@ class Exchange:
     status: int | None = None
     answer_headers: list[tuple[bytes, bytes]] = field(default_factory=list)
     chunks: list[bytes] = field(default_factory=list)
+    answer_size: int = 0
+    """Bytes of all chunks."""
     stamps: list[float] = field(default_factory=list)
     """Seconds from the start at which each chunk was passed on."""
     ended_at: float | None = None
@@ -72,6 +78,7 @@ class Exchange:
         self.last_traffic = time.monotonic()
         self.stamps.append(self.last_traffic - self.started)
         self.chunks.append(chunk)
+        self.answer_size += len(chunk)
 
     def ended(self) -> None:
         """Note the end of the exchange, unless it is known already."""
@@ -101,6 +108,13 @@ class Exchange:
         """Note an answer of our own, and whose failure it stands for."""
         self.outcome = outcome
         self.detail = refusal.message
+
+    def forget_request(self) -> None:
+        """Keep of a refused request what a record needs: any part of it may be as large as an agent likes."""
+        self.body, self.request = b"", None
+        self.path, self.query = self.path[:_LONGEST_NAME], self.query[:_LONGEST_NAME]
+        if self.requested_model is not None:
+            self.requested_model = self.requested_model[:_LONGEST_NAME]
 
     def answer_header(self, name: bytes) -> str:
         """A response header, or ""."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import secrets
 import shutil
 import socket
@@ -30,6 +31,22 @@ if TYPE_CHECKING:
     from runbook.gateway.app import Answerer
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
+_MOST_FAULTS = 20
+
+
+class LoopFaults:
+    """What the event loop reports, once each: an agent could have it said thousands of times."""
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+
+    def note(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Log a report that is new."""
+        said = f"{context.get('message')}: {context.get('exception')!r}"[:300]
+        if len(self._said) < _MOST_FAULTS and said not in self._said:
+            self._said.add(said)
+            _log.error("the gateway's loop: %s", said)
 
 
 class Gateway:
@@ -52,9 +69,11 @@ class Gateway:
         self._port: int | None = None
 
     def __enter__(self) -> Self:
+        sockets.raise_file_limit()
         self._root = sockets.make_root(self._settings.sockets)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="gateway-writer")
         self._loop = asyncio.new_event_loop()
+        self._loop.set_exception_handler(LoopFaults().note)
         self._thread = threading.Thread(target=self._loop.run_forever, name="gateway", daemon=True)
         self._thread.start()
         try:
@@ -74,12 +93,14 @@ class Gateway:
         import uvicorn
 
         from runbook.gateway.app import App
+        from runbook.gateway.connections import MOST_CONNECTIONS, BoundedConnection
 
         self._answerer = self._make_answerer()
-        self._app = App(self._answerer)
+        self._app = App(self._answerer, self._settings.hosted_tools)
         self._config = uvicorn.Config(
             self._app,
-            http="httptools",
+            http=BoundedConnection,
+            backlog=MOST_CONNECTIONS,
             ws="none",
             lifespan="off",
             interface="asgi3",
@@ -132,7 +153,6 @@ class Gateway:
                 directory=directory,
                 allowed_models=frozenset({order.model, *order.models, *self._settings.allowed_models}),
                 recorder=recorder,
-                writer=self._writer,
                 spending=(Spending(budget, "attempt's"), self._run_spending),
                 patience=Patience(self._settings.retry_seconds),
                 release=self._release,

@@ -5,18 +5,29 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from runbook.gateway.budgets import Spending
 from runbook.gateway.exchange import Exchange
+from runbook.gateway.parsing import TooLargeError
 from runbook.gateway.provider import Provider
 from runbook.gateway.recorder import Recorder
 from runbook.gateway.records import ModelCall, WireFacts
 from runbook.gateway.retries import Patience
 from runbook.gateway.settings import GatewayError, LineOrder
 from runbook.gateway.tally import Tally
+
+MOST_REFUSALS = 1000
+"""Requests of an attempt that the gateway answers alone, before it ends the attempt. A MiB of memory that one
+took counts as one more."""
+LARGEST_HELD = 256 * 2**20
+"""Bytes of memory that the requests of one attempt take while they are open or not yet written down."""
+_CLOSING_SECONDS = 5.0
+"""For writing down what is left when a line is closed; usually it takes milliseconds."""
+_MIB = 2**20
 
 
 class Line:
@@ -30,7 +41,6 @@ class Line:
         directory: Path,
         allowed_models: frozenset[str],
         recorder: Recorder,
-        writer: Executor,
         spending: tuple[Spending, ...],
         patience: Patience,
         release: Callable[["Line"], None],
@@ -44,7 +54,8 @@ class Line:
         self.allowed_models = allowed_models
         self.patience = patience
         self._recorder = recorder
-        self._writer = writer
+        # A thread of its own: what one attempt has written down must not make another one wait.
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="gateway-writer")
         self._spending = spending
         self._release = release
         self._tally = Tally()
@@ -53,6 +64,9 @@ class Line:
             self._continue_after(call)
         self._open: dict[Exchange, asyncio.Task[Any] | None] = {}
         self._unwritten: set[asyncio.Future[ModelCall]] = set()
+        self._held = 0
+        self._refusals = 0
+        self._is_over = False
         self._last_traffic = time.monotonic()
         self._failed_writing: BaseException | None = None
         self._closing = threading.Lock()
@@ -86,7 +100,7 @@ class Line:
         """Break off what is open, write everything down, remove the socket. A second call does nothing.
 
         Raises:
-            GatewayError: the record could not be written whole, as on a full disk.
+            GatewayError: the record could not be written whole, as on a full disk; `facts` tells the rest.
         """
         with self._closing:
             if self._final is None:
@@ -105,6 +119,18 @@ class Line:
         self._open[exchange] = asyncio.current_task()
         self._last_traffic = time.monotonic()
         return exchange
+
+    def hold(self, exchange: Exchange, weight: int) -> None:
+        """Count the memory that a request takes by now, until it is written down.
+
+        Raises:
+            TooLargeError: the requests of this line take too much.
+        """
+        added = weight - exchange.weight
+        if self._held + added > LARGEST_HELD:
+            raise TooLargeError(f"the open requests of this attempt take over {LARGEST_HELD} bytes")
+        exchange.weight = weight
+        self._held += added
 
     async def settle(self) -> None:
         """Wait until all calls that ended are counted."""
@@ -129,12 +155,22 @@ class Line:
         self._last_traffic = max(self._last_traffic, exchange.last_traffic)
         if exchange.generates and exchange.asked:
             self._tally.call_ended(exchange.started + exchange.stamps[0] if exchange.stamps else None)
+        if not exchange.asked:
+            self._refusals += 1 + exchange.weight // _MIB
+        if self._refusals > MOST_REFUSALS:
+            self._tally.refuse_for_budget(f"over {MOST_REFUSALS} requests were no calls of a model")
+        if self._is_over or (self._refusals > MOST_REFUSALS and not exchange.asked):
+            self._held -= exchange.weight
+            return
         writing = asyncio.get_running_loop().run_in_executor(self._writer, self._recorder.record, exchange)
         self._unwritten.add(writing)
-        writing.add_done_callback(self._written)
+        writing.add_done_callback(partial(self._written, exchange.weight))
 
-    def _written(self, writing: "asyncio.Future[ModelCall]") -> None:
+    def _written(self, weight: int, writing: "asyncio.Future[ModelCall]") -> None:
         self._unwritten.discard(writing)
+        self._held -= weight
+        if writing.cancelled():
+            return
         error = writing.exception()
         if error is not None:
             self._failed_writing = self._failed_writing or error
@@ -162,9 +198,24 @@ class Line:
             if task is not None:
                 exchange.gone = exchange.gone or "the attempt ended"
                 task.cancel()
-        while self._open or self._unwritten:
+        deadline = time.monotonic() + _CLOSING_SECONDS
+        while (self._open or self._unwritten) and time.monotonic() < deadline:
             await asyncio.sleep(0.002)
-        try:
-            await asyncio.get_running_loop().run_in_executor(self._writer, self._recorder.close)
-        except OSError as error:
-            self._failed_writing = self._failed_writing or error
+        self._give_up()
+        closing = self._writer.submit(self._recorder.close)
+        while not closing.done() and time.monotonic() < deadline:
+            await asyncio.sleep(0.002)
+        self._writer.shutdown(wait=closing.done())
+        error = closing.exception() if closing.done() else TimeoutError("the disk takes too long")
+        self._failed_writing = self._failed_writing or error
+
+    def _give_up(self) -> None:
+        """Write down nothing more than what is being written."""
+        self._is_over = True
+        late = len(self._open) + len(self._unwritten)
+        if late:
+            self._failed_writing = self._failed_writing or TimeoutError(
+                f"{late} requests could not be written down within {_CLOSING_SECONDS:g} s"
+            )
+        for writing in list(self._unwritten):
+            writing.cancel()

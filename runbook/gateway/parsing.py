@@ -8,6 +8,17 @@ import orjson
 
 LARGEST_BODY = 64 * 2**20
 """Bytes of a request body, decompressed; providers take less."""
+MOST_VALUES = 200_000
+"""Values in a request body. A conversation of a thousand turns has a tenth of it; each costs more memory than
+the two bytes that it may consist of."""
+_MOST_MARKS = 1_000_000
+"""Commas and brackets in a body, those in its texts included: a bound that is known before parsing."""
+DEEPEST = 200
+"""Levels of a body that is taken apart; what writes JSON gives up a little below."""
+_DENSEST = 200
+"""Bytes that one compressed byte of a large body may stand for."""
+_SMALL_BODY = 2**20
+_BYTES_A_VALUE = 64
 
 
 class UnreadableError(Exception):
@@ -15,7 +26,7 @@ class UnreadableError(Exception):
 
 
 class TooLargeError(UnreadableError):
-    """A body over `LARGEST_BODY`."""
+    """A body of more bytes or values than any provider takes."""
 
 
 def decompress(body: bytes, encoding: str) -> bytes:
@@ -29,35 +40,68 @@ def decompress(body: bytes, encoding: str) -> bytes:
     if encoding not in {"gzip", "deflate"}:
         raise UnreadableError(f"request bodies may be sent plain, as gzip or as deflate, not as {encoding}")
     unpacker = zlib.decompressobj(wbits=47)
+    largest = min(LARGEST_BODY, max(_SMALL_BODY, _DENSEST * len(body)))
     try:
-        plain = unpacker.decompress(body, LARGEST_BODY)
+        plain = unpacker.decompress(body, largest)
     except zlib.error:
         raise UnreadableError(f"the request body is not {encoding}") from None
     if unpacker.unconsumed_tail:
-        raise TooLargeError(f"the request body is over {LARGEST_BODY} bytes")
+        raise TooLargeError(f"the request body is over {largest} bytes once it is unpacked")
     if not unpacker.eof:
         raise UnreadableError(f"the request body is not {encoding}")
     return plain
 
 
+def weight_of(body: bytes) -> int:
+    """Bytes of memory that a body takes, about, once it is parsed."""
+    return len(body) + _BYTES_A_VALUE * _marks(body)
+
+
 def parse(body: bytes) -> tuple[dict[str, Any], bool]:
     """The JSON object that a body holds, and whether it says all that the body says.
 
-    Lone surrogates, which JavaScript sends, are allowed in JSON and not in UTF-8; they are read as `?`.
+    Lone surrogates, which JavaScript sends, are allowed in JSON and not in UTF-8; they are read as `?`. An
+    object nested deeper than `DEEPEST` is whole, but counts as inexact: what writes JSON cannot write it.
 
     Raises:
-        UnreadableError: no JSON object.
+        UnreadableError: no JSON object, or one of too many values.
     """
-    exact = True
-    try:
-        value = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        exact = False
-        try:
-            lenient = json.loads(body)
-            value = orjson.loads(json.dumps(lenient, ensure_ascii=False).encode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            raise UnreadableError("the request body is not JSON") from None
+    marks = _marks(body)
+    if marks > _MOST_MARKS:
+        raise TooLargeError(f"the request body holds over {_MOST_MARKS} commas and brackets")
+    value, exact = _loads(body)
     if not isinstance(value, dict):
         raise UnreadableError("the request body is not a JSON object")
+    if marks > DEEPEST:
+        exact = not is_deep(value) and exact
     return value, exact
+
+
+def _marks(body: bytes) -> int:
+    return body.count(b",") + body.count(b"[") + body.count(b"{")
+
+
+def _loads(body: bytes) -> tuple[Any, bool]:
+    try:
+        return orjson.loads(body), True
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        lenient = json.loads(body)
+        return orjson.loads(json.dumps(lenient, ensure_ascii=False).encode("utf-8", "replace")), False
+    except (ValueError, RecursionError):
+        raise UnreadableError("the request body is not JSON") from None
+
+
+def is_deep(value: Any) -> bool:
+    """True where a value has more than `DEEPEST` levels; TooLargeError where it has too many values."""
+    level, values = [value], 0
+    for _ in range(DEEPEST):
+        below = [item for item in level if isinstance(item, dict | list)]
+        if not below:
+            return False
+        values += sum(map(len, below))
+        if values > MOST_VALUES:
+            raise TooLargeError(f"the request body holds over {MOST_VALUES} values")
+        level = [item for outer in below for item in (outer.values() if isinstance(outer, dict) else outer)]
+    return True

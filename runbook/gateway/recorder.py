@@ -55,8 +55,8 @@ class Recorder:
         if exchange.request is not None and exchange.exact:
             try:
                 root, parts = self._splitter.split(exchange.request)
-            except RecursionError:
-                pass  # nested deeper than any conversation: kept as it came
+            except (RecursionError, TypeError, ValueError):
+                pass  # no writer of JSON takes it, as where it is nested too deep: kept as it came
             else:
                 call.request = [root]
                 return parts

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import socket
 import tempfile
 from pathlib import Path
@@ -11,7 +12,16 @@ from runbook.gateway.settings import GatewayError
 SOCKET = "model.sock"
 _LONGEST_PATH = 107
 """Bytes that the kernel takes for the path of a unix socket."""
+_OPEN_FILES = 8192
 _ROOM = len("/0123456789/" + SOCKET)
+
+
+def raise_file_limit() -> None:
+    """Let this process open more files at a time where its limits allow it: each connection takes one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def make_root(parent: Path | None) -> Path:
