@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from runbook.agents.tool_chain import ToolChain
 from runbook.cli.tables import NONE, sized
 from runbook.cli.terminal import inert
+
+if TYPE_CHECKING:
+    from runbook.agents.tool_chain import ToolChain
 
 
 def print_agents(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:

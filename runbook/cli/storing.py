@@ -5,10 +5,7 @@ from typing import Annotated
 
 import typer
 
-from manifests.maintenance import collect_garbage, disk_use, repair, verify
-from manifests.store import Store
 from runbook.cli.failures import FAILURE, Commands
-from runbook.cli.haystacks import views_of
 from runbook.cli.home import existing_store
 from runbook.cli.options import AsJson, StoreOption
 from runbook.cli.tables import counted, print_json, sized
@@ -20,6 +17,10 @@ storing = typer.Typer(cls=Commands, no_args_is_help=True, help="Look after a sto
 @storing.command()
 def du(store: StoreOption = None, as_json: AsJson = False) -> None:
     """Tell how much disk the store and its views take."""
+    from manifests.maintenance import disk_use
+    from manifests.store import Store
+    from runbook.cli.haystacks import views_of
+
     opened = Store.open(existing_store(store))
     use = disk_use(opened, views_of(opened))
     if as_json:
@@ -47,6 +48,10 @@ def gc(
 
     Leftovers are what killed processes left, outdated recordings and unused screenshots.
     """
+    from manifests.maintenance import collect_garbage
+    from manifests.store import Store
+    from runbook.cli.haystacks import views_of
+
     opened = Store.open(existing_store(store))
     cap = None if cap_gb is None else int(cap_gb * 10**9)
     done = collect_garbage(opened, views_of(opened), cap_bytes=cap)
@@ -76,6 +81,10 @@ def verify_store(
 
     Lists each damaged file, and exits with 1 where there is one that is not repaired.
     """
+    from manifests.maintenance import repair, verify
+    from manifests.store import Store
+    from runbook.cli.haystacks import views_of
+
     opened = Store.open(existing_store(store))
     damages = verify(opened)
     removed = repair(opened, views_of(opened), damages) if mend and damages else []
