@@ -20,6 +20,11 @@ from runbook.outcomes import Outcome
 _SKIPPED = ("Accept", "Content-Type", "User-Agent")
 """Headers that the client would add where the agent sent none."""
 
+LARGEST_ANSWER = 64 * 2**20
+"""Bytes of an answer; longer ones are broken off."""
+_LARGEST_ERROR = 2**20
+"""Bytes that are read of an answer which may be asked for again."""
+
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
@@ -86,10 +91,10 @@ async def _ask_once(
             if response.status != 429 and response.status < 500:
                 stack.push_async_callback(attempt.pop_all().aclose)
                 return response
-            body = await response.read()
+            body, answer_headers = await _read_error(response)
         except (aiohttp.ClientError, TimeoutError) as error:
             raise TemporaryError(_in_words(error)) from None
-    answer = Answer(response.status, list(response.raw_headers), body)
+    answer = Answer(response.status, answer_headers, body)
     if may_pass(answer.status, body):
         raise TemporaryError(f"the provider answered {answer.status}", answer)
     return answer
@@ -101,6 +106,19 @@ def _unreadable(exchange: Exchange, wire: Wire, encoding: str) -> Answer:
     refusal = Refusal(502, "provider_unreadable", words)
     exchange.refused(refusal, Outcome.PROVIDER_ERROR)
     return Answer(refusal.status, [(b"content-type", b"application/json")], refusal.body(wire))
+
+
+async def _read_error(response: aiohttp.ClientResponse) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+    """The start of an error's body, and the headers that fit it."""
+    body = b""
+    headers = list(response.raw_headers)
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > _LARGEST_ERROR:
+            return body[:_LARGEST_ERROR], [
+                header for header in headers if header[0].lower() != b"content-length"
+            ]
+    return body, headers
 
 
 async def _pass_on_whole(exchange: Exchange, provider: Provider, answer: Answer, send: Send) -> None:
@@ -122,6 +140,10 @@ async def _pass_on_stream(
         async for chunk in response.content.iter_any():
             if ready := mask.feed(chunk):
                 await pass_chunk(exchange, ready, send)
+            if exchange.answer_size > LARGEST_ANSWER:
+                exchange.broken, exchange.outcome = True, Outcome.PROVIDER_ERROR
+                exchange.detail = f"the answer grew beyond {LARGEST_ANSWER} bytes"
+                raise StreamBrokenError
     except (aiohttp.ClientError, TimeoutError) as error:
         exchange.broken = True
         exchange.detail = f"the answer broke off: {_in_words(error)}"
