@@ -48,7 +48,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def print_installed(console: Console, chains: Sequence[tuple[Path, ToolChain]]) -> None:
+def print_installed(console: Console, chains: Sequence[tuple[Path, "ToolChain"]]) -> None:
     """Comment lines on where an agent is installed."""
     if not chains:
         console.print("# not installed")
