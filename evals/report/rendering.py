@@ -16,7 +16,7 @@ from markupsafe import Markup
 from evals.report.content import Content, Page
 from evals.report.formats import FORMATS
 from evals.report.frontier_drawing import draw
-from evals.report.overview import kind_of
+from evals.report.overview import STAGES, kind_of
 from evals.report.texts import Texts
 from runbook.outcomes import Outcome
 
@@ -44,7 +44,12 @@ class Renderer:
         )
         self._templates.filters |= FORMATS
         self._templates.filters["short"] = lambda text, most: texts.excerpt(text, most).text
-        self._templates.globals |= {"kind_of": _kind_of, "link": self._link, "version": version}
+        self._templates.globals |= {
+            "kind_of": _kind_of,
+            "link": self._link,
+            "version": version,
+            "stages": STAGES,
+        }
 
     def report(self, content: Content) -> str:
         """The whole report as one file that needs nothing beside it."""
