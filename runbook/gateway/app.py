@@ -77,6 +77,9 @@ class App:
         refusal = refusal or self._check_hosted(exchange, line)
         if refusal is None and exchange.generates:
             refusal = await _admit(exchange, line)
+        elif refusal is None and (why := line.over_budget()):
+            refusal = Refusal(400, "budget_exceeded", why)
+            exchange.refused(refusal, None)
         if refusal is not None:
             exchange.forget_request()
             await refuse(exchange, line.order.wire, refusal, send)
@@ -165,7 +168,7 @@ async def _admit(exchange: Exchange, line: Line) -> Refusal | None:
         refusal = Refusal(400, "model_mismatch", facts.detail)
         exchange.refused(refusal, Outcome.MODEL_MISMATCH)
         return refusal
-    if why := line.admit():
+    if why := await line.admit(exchange):
         refusal = Refusal(400, "budget_exceeded", why)
         exchange.refused(refusal, Outcome.BUDGET_EXCEEDED)
         return refusal

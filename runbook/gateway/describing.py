@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import orjson
 
+from runbook.gateway.estimating import untold_usage
 from runbook.gateway.exchange import Exchange
 from runbook.gateway.keys import KeyMask
 from runbook.gateway.models import same_model
@@ -68,6 +69,10 @@ def describe(exchange: Exchange, provider: str, judge: Judge, mask: KeyMask) -> 
         call.outcome, call.detail = _judge_status(call, exchange, body)
     call.detail = _one_line(call.detail)
     call.abandoned = bool(exchange.gone) and (call.cut or call.status is None)
+    if exchange.asked:
+        call.estimated_usage = untold_usage(call, exchange.request)
+        price = judge.prices.of(call.actual_model) or judge.prices.of(call.requested_model)
+        call.estimated_cost_usd = price.cost(call.estimated_usage) if price and call.estimated_usage else None
     said = call.model_dump_json().encode()
     masked = mask.whole(said)
     return call if masked == said else ModelCall.model_validate_json(masked)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from runbook.gateway.budgets import NOTHING, Reserve
 from runbook.gateway.refusals import Refusal
 from runbook.gateway.routes import Kind, Route
 from runbook.outcomes import Outcome
@@ -37,6 +38,8 @@ class Exchange:
     exact: bool = True
     """False where `request` does not say all that the body said."""
     requested_model: str | None = None
+    reserved: Reserve = NOTHING
+    """What budgets set aside for it."""
 
     asked: bool = False
     """True once the provider, or the recording, was asked; False for what the gateway answers alone."""

@@ -153,6 +153,7 @@ class Gateway:
                 directory=directory,
                 allowed_models=frozenset({order.model, *order.models, *self._settings.allowed_models}),
                 recorder=recorder,
+                prices=self._judge.prices,
                 spending=(Spending(budget, "attempt's"), self._run_spending),
                 patience=Patience(self._settings.retry_seconds),
                 release=self._release,

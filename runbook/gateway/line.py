@@ -10,9 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from runbook.gateway.budgets import Spending
+from runbook.gateway.budgets import NOTHING, Reserve, Spending, tokens_of
+from runbook.gateway.estimating import expected_usage
 from runbook.gateway.exchange import Exchange
 from runbook.gateway.parsing import TooLargeError
+from runbook.gateway.prices import Prices
 from runbook.gateway.provider import Provider
 from runbook.gateway.recorder import Recorder
 from runbook.gateway.records import ModelCall, WireFacts
@@ -28,6 +30,7 @@ LARGEST_HELD = 256 * 2**20
 _CLOSING_SECONDS = 5.0
 """For writing down what is left when a line is closed; usually it takes milliseconds."""
 _MIB = 2**20
+_SETTLING_SECONDS = 0.05
 
 
 class Line:
@@ -42,6 +45,7 @@ class Line:
         allowed_models: frozenset[str],
         recorder: Recorder,
         spending: tuple[Spending, ...],
+        prices: Prices,
         patience: Patience,
         release: Callable[["Line"], None],
     ) -> None:
@@ -57,6 +61,7 @@ class Line:
         # A thread of its own: what one attempt has written down must not make another one wait.
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="gateway-writer")
         self._spending = spending
+        self._prices = prices
         self._release = release
         self._tally = Tally()
         self._number = max((call.number for call in recorder.earlier), default=0)
@@ -137,16 +142,28 @@ class Line:
         if self._unwritten:
             await asyncio.wait(set(self._unwritten))
 
-    def admit(self) -> str:
-        """Count a generation in, or say which budget is used up."""
-        why = next(filter(None, (spending.exhausted() for spending in self._spending)), "")
+    async def admit(self, exchange: Exchange) -> str:
+        """Count a generation in, or say which budget is used up.
+
+        Where the calls that are open may take what is left, it waits for what they really take.
+        """
+        with exchange.held():
+            while not (why := self._exhausted()) and any(s.is_spoken_for() for s in self._spending):
+                await asyncio.sleep(_SETTLING_SECONDS)
         if why:
             self._tally.refuse_for_budget(why)
             return why
+        usage = expected_usage(exchange)
+        price = self._prices.of(exchange.requested_model)
+        cost = price.cost(usage) if price else None
+        exchange.reserved = Reserve(1, tokens_of(usage), cost or 0.0)
         for spending in self._spending:
-            spending.count_in()
+            spending.count_in(exchange.reserved)
         self._tally.call_opened()
         return ""
+
+    def _exhausted(self) -> str:
+        return next(filter(None, (spending.exhausted() for spending in self._spending)), "")
 
     def end(self, exchange: Exchange) -> None:
         """Take an exchange that is over off the wire, and have it recorded."""
@@ -155,20 +172,26 @@ class Line:
         self._last_traffic = max(self._last_traffic, exchange.last_traffic)
         if exchange.generates and exchange.asked:
             self._tally.call_ended(exchange.started + exchange.stamps[0] if exchange.stamps else None)
-        if not exchange.asked:
+        if not (exchange.asked and exchange.generates):
             self._refusals += 1 + exchange.weight // _MIB
         if self._refusals > MOST_REFUSALS:
             self._tally.refuse_for_budget(f"over {MOST_REFUSALS} requests were no calls of a model")
         if self._is_over or (self._refusals > MOST_REFUSALS and not exchange.asked):
-            self._held -= exchange.weight
+            self._settle(exchange)
             return
         writing = asyncio.get_running_loop().run_in_executor(self._writer, self._recorder.record, exchange)
         self._unwritten.add(writing)
-        writing.add_done_callback(partial(self._written, exchange.weight))
+        writing.add_done_callback(partial(self._written, exchange))
 
-    def _written(self, weight: int, writing: "asyncio.Future[ModelCall]") -> None:
+    def _settle(self, exchange: Exchange) -> None:
+        """Give back what was held for an exchange that is over."""
+        self._held -= exchange.weight
+        for spending in self._spending:
+            spending.settle(exchange.reserved)
+
+    def _written(self, exchange: Exchange, writing: "asyncio.Future[ModelCall]") -> None:
         self._unwritten.discard(writing)
-        self._held -= weight
+        self._settle(exchange)
         if writing.cancelled():
             return
         error = writing.exception()
@@ -181,7 +204,7 @@ class Line:
         """Take over a call of an earlier gateway, so that a restart gives no new budget."""
         if call.wire is not None:
             for spending in self._spending:
-                spending.count_in()
+                spending.count_in(NOTHING)
         self._add(call)
 
     def _add(self, call: ModelCall) -> None:

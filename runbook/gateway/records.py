@@ -94,6 +94,11 @@ class ModelCall(BaseModel):
     """None where no usage was seen."""
     cost_usd: float | None = None
     """None where the price or the usage is unknown."""
+    estimated_usage: Usage | None = None
+    """What the call took beyond `usage`, by the length of its texts; only budgets count it. None where the
+    provider told all."""
+    estimated_cost_usd: float | None = None
+    """Of `estimated_usage`; None where there is none or the price is unknown."""
     retries: int = 0
     """Further tries that the gateway made."""
     rate_limit_seconds: float = 0.0
@@ -126,6 +131,8 @@ class WireFacts(BaseModel):
     usage: Usage = Usage()
     """Sums of what is known; a bucket is None where no call told it."""
     usage_unknown_calls: int = 0
+    estimated_tokens: int = 0
+    """Tokens beside `usage` that nobody told, by the length of texts; budgets count them, too."""
     abandoned_calls: int = 0
     """Calls that the agent, or the end of its attempt, broke off; what they cost is unknown."""
     cost_usd: float | None = None

@@ -3,6 +3,7 @@
 import threading
 import time
 
+from runbook.gateway.budgets import tokens_of
 from runbook.gateway.records import ModelCall, Usage, WireFacts
 from runbook.outcomes import Outcome
 
@@ -88,6 +89,7 @@ class Tally:
             facts.usage_unknown_calls += 1
         else:
             facts.usage = _sum(facts.usage, call.usage)
+        facts.estimated_tokens += tokens_of(call.estimated_usage)
         self._add_cost(call)
         if call.number > self._last_number:
             self._last_number = call.number

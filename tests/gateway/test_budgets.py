@@ -1,13 +1,14 @@
 """Budgets per attempt and per run, and the prices behind those in money."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
 from runbook.gateway import Budget, Gateway, GatewayError, LineOrder, Usage, Wire, load_calls
 from runbook.gateway.prices import Price, Prices
-from tests.gateway.scripted import CHAT, chat_request, chat_stream
+from tests.gateway.scripted import CHAT, SSE, Scripted, chat_request, chat_stream, event
 
 TABLE = """
 [models.priced]
@@ -140,3 +141,58 @@ def test_a_table_that_is_none_is_refused_with_its_name(tmp_path):
     (tmp_path / "prices.toml").write_text("[models.x]\ninput = -1\n")
     with pytest.raises(GatewayError, match=r"prices\.toml is not a price table"):
         Prices.read(tmp_path / "prices.toml")
+
+
+def test_calls_side_by_side_do_not_pass_a_budget_together(attempt, provider):
+    slow = chat_stream(prompt_tokens=1000)
+    slow.before = 0.1
+    provider.answers = [slow]
+    opened = attempt(order={"budget": Budget(tokens=100)})
+    with ThreadPoolExecutor(8) as pool:
+        statuses = list(pool.map(lambda _: opened.post(CHAT, chat_request()).status_code, range(8)))
+    assert sorted(statuses) == [200, *[400] * 7]
+    assert "(1,010)" in opened.line.close().detail
+
+
+def test_calls_side_by_side_wait_for_each_other_where_the_budget_may_do(attempt, provider):
+    provider.answers = [chat_stream()]
+    opened = attempt(order={"budget": Budget(tokens=3000)})  # 4,096 tokens of output are expected of each
+    with ThreadPoolExecutor(4) as pool:
+        statuses = list(pool.map(lambda _: opened.post(CHAT, chat_request()).status_code, range(8)))
+    assert statuses == [200] * 8
+
+
+def test_a_stream_that_tells_no_usage_counts_by_its_length(attempt, provider):
+    said = event({"model": "m", "choices": [{"index": 0, "delta": {"content": "word " * 100}}]})
+    end = event({"model": "m", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    provider.answers = [Scripted([said, end, b"data: [DONE]\n\n"], type=SSE)]
+    opened = attempt(order={"budget": Budget(tokens=200)})
+    statuses = [opened.post(CHAT, chat_request()).status_code for _ in range(3)]
+    assert statuses == [200, 200, 400]
+    assert "estimated" in opened.line.over_budget()
+    facts = opened.line.close()
+    assert (facts.usage.output, facts.usage_unknown_calls) == (None, 2)
+    assert 250 < facts.estimated_tokens < 300
+    call = load_calls(opened.folder)[0]
+    assert call.usage is None
+    assert call.estimated_usage.output == 125
+
+
+def test_a_stream_that_the_agent_leaves_counts_by_its_length(attempt, provider):
+    said = event({"model": "m", "choices": [{"index": 0, "delta": {"content": "word " * 100}}]})
+    provider.answers = [Scripted([said, 5.0, said], type=SSE)]
+    opened = attempt()
+    with opened.client.stream("POST", CHAT, json=chat_request()) as answer:
+        next(answer.iter_raw())
+    facts = opened.line.close()
+    assert facts.abandoned_calls == 1
+    assert 125 <= facts.estimated_tokens < 160
+
+
+def test_requests_that_cost_nothing_have_a_limit_of_their_own(attempt, provider, monkeypatch):
+    monkeypatch.setattr("runbook.gateway.line.MOST_REFUSALS", 3)
+    provider.answers = [Scripted([b"{}"])]
+    opened = attempt()
+    statuses = [opened.client.get("/v1/models").status_code for _ in range(6)]
+    assert statuses == [200] * 4 + [400] * 2
+    assert "no calls of a model" in opened.line.over_budget()
