@@ -4,6 +4,7 @@ from typing import Any
 
 from runbook.gateway.records import ToolCall, ToolResult, Usage
 from runbook.gateway.wires.reading import (
+    Growing,
     Reading,
     as_count,
     as_dict,
@@ -22,7 +23,7 @@ def read_response(body: bytes, content_type: str, _request: dict[str, Any]) -> R
     """Read a streamed or whole message, cut ones included."""
     reading = Reading()
     counters: dict[str, int] = {}
-    blocks: dict[Any, dict[str, Any]] = {}
+    blocks: dict[Any, Growing] = {}
     for event in objects(body, content_type):
         kind = event.get("type")
         if kind in {"message", "message_start"}:
@@ -30,11 +31,11 @@ def read_response(body: bytes, content_type: str, _request: dict[str, Any]) -> R
             reading.model = as_text(message.get("model")) or reading.model
             reading.ended = kind == "message"
             _count(counters, message.get("usage"))
-            blocks.update(enumerate(map(as_dict, as_list(message.get("content")))))
+            blocks.update(enumerate(map(Growing, as_list(message.get("content")))))
         elif kind == "content_block_start":
-            blocks[_place(event)] = dict(as_dict(event.get("content_block")))
+            blocks[_place(event)] = Growing(event.get("content_block"))
         elif kind == "content_block_delta":
-            _add_delta(blocks.setdefault(_place(event), {}), as_dict(event.get("delta")))
+            _add_delta(blocks.setdefault(_place(event), Growing()), as_dict(event.get("delta")))
         elif kind == "message_delta":
             _count(counters, event.get("usage"))
         elif kind == "message_stop":
@@ -43,7 +44,7 @@ def read_response(body: bytes, content_type: str, _request: dict[str, Any]) -> R
             reading.error = error_text(event.get("error"))
     reading.usage = _usage(counters)
     for block in blocks.values():
-        _read_block(reading, block)
+        _read_block(reading, block.whole())
     return reading
 
 
@@ -72,10 +73,10 @@ def _usage(counters: dict[str, int]) -> Usage | None:
     )
 
 
-def _add_delta(block: dict[str, Any], delta: dict[str, Any]) -> None:
-    for name, target in (("text", "text"), ("thinking", "thinking"), ("partial_json", "partial_json")):
+def _add_delta(block: Growing, delta: dict[str, Any]) -> None:
+    for name in ("text", "thinking", "partial_json"):
         if name in delta:
-            block[target] = as_text(block.get(target)) + as_text(delta[name])
+            block.add(name, delta[name])
 
 
 def _read_block(reading: Reading, block: dict[str, Any]) -> None:
@@ -86,9 +87,9 @@ def _read_block(reading: Reading, block: dict[str, Any]) -> None:
             ToolCall(id=as_text(block.get("id")), name=as_text(block.get("name")), arguments=arguments)
         )
     elif kind == "thinking":
-        reading.reasoning += as_text(block.get("thinking"))
+        reading.thoughts.append(as_text(block.get("thinking")))
     else:
-        reading.text += as_text(block.get("text"))
+        reading.texts.append(as_text(block.get("text")))
 
 
 def tool_results(request: dict[str, Any]) -> list[ToolResult]:

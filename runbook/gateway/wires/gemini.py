@@ -63,9 +63,9 @@ def _read_part(reading: Reading, part: dict[str, Any], earlier: Counter[str]) ->
             )
         )
     elif part.get("thought") is True:
-        reading.reasoning += as_text(part.get("text"))
+        reading.thoughts.append(as_text(part.get("text")))
     else:
-        reading.text += as_text(part.get("text"))
+        reading.texts.append(as_text(part.get("text")))
 
 
 def _usage(value: object) -> Usage | None:

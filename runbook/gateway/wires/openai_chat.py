@@ -1,5 +1,6 @@
 """OpenAI Chat Completions, and the many endpoints that resemble it."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from runbook.gateway.records import ToolCall, ToolResult, Usage
@@ -17,10 +18,22 @@ from runbook.gateway.wires.reading import (
 )
 
 
+@dataclass(slots=True)
+class _Call:
+    """A tool call while its pieces come in."""
+
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+    def whole(self) -> ToolCall:
+        return ToolCall(id=self.id, name=self.name, arguments="".join(self.arguments))
+
+
 def read_response(body: bytes, content_type: str, _request: dict[str, Any]) -> Reading:
     """Read a streamed or whole completion, cut ones included; only the first choice is read."""
     reading = Reading()
-    calls: dict[Any, dict[str, str]] = {}
+    calls: dict[Any, _Call] = {}
     for chunk in objects(body, content_type):
         reading.model = as_text(chunk.get("model")) or reading.model
         reading.usage = _usage(chunk.get("usage")) or reading.usage
@@ -31,25 +44,25 @@ def read_response(body: bytes, content_type: str, _request: dict[str, Any]) -> R
         for choice in map(as_dict, as_list(chunk.get("choices"))):
             if choice.get("index", 0) == 0:
                 _read_choice(reading, calls, choice)
-    reading.tool_calls = [ToolCall(**call) for call in calls.values()]
+    reading.tool_calls = [call.whole() for call in calls.values()]
     return reading
 
 
-def _read_choice(reading: Reading, calls: dict[Any, dict[str, str]], choice: dict[str, Any]) -> None:
+def _read_choice(reading: Reading, calls: dict[Any, _Call], choice: dict[str, Any]) -> None:
     message = as_dict(choice.get("delta")) or as_dict(choice.get("message"))
-    reading.text += content_text(message.get("content")) or as_text(message.get("refusal"))
-    reading.reasoning += as_text(message.get("reasoning_content")) or as_text(message.get("reasoning"))
+    reading.texts.append(content_text(message.get("content")) or as_text(message.get("refusal")))
+    reading.thoughts.append(as_text(message.get("reasoning_content")) or as_text(message.get("reasoning")))
     reading.ended = reading.ended or bool(choice.get("finish_reason"))
     for position, piece in enumerate(map(as_dict, as_list(message.get("tool_calls")))):
         function = as_dict(piece.get("function"))
-        call = calls.setdefault(_place(piece, position, calls), {"id": "", "name": "", "arguments": ""})
-        call["id"] = call["id"] or as_text(piece.get("id"))
-        call["name"] = call["name"] or as_text(function.get("name"))
+        call = calls.setdefault(_place(piece, position, calls), _Call())
+        call.id = call.id or as_text(piece.get("id"))
+        call.name = call.name or as_text(function.get("name"))
         arguments = function.get("arguments")
-        call["arguments"] += as_json_text(arguments) if arguments is not None else ""
+        call.arguments.append(as_json_text(arguments) if arguments is not None else "")
 
 
-def _place(piece: dict[str, Any], position: int, calls: dict[Any, dict[str, str]]) -> Any:
+def _place(piece: dict[str, Any], position: int, calls: dict[Any, _Call]) -> Any:
     """Which call a piece belongs to: its index; endpoints that send none send whole calls with ids."""
     place = piece.get("index")
     if isinstance(place, int):

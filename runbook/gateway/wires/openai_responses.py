@@ -4,6 +4,7 @@ from typing import Any
 
 from runbook.gateway.records import ToolCall, ToolResult, Usage
 from runbook.gateway.wires.reading import (
+    Growing,
     Reading,
     as_count,
     as_dict,
@@ -22,7 +23,7 @@ _ENDS = {"response.completed", "response.incomplete", "response.failed"}
 def read_response(body: bytes, content_type: str, _request: dict[str, Any]) -> Reading:
     """Read a streamed or whole response, cut ones included."""
     reading = Reading()
-    items: dict[Any, dict[str, Any]] = {}
+    items: dict[Any, Growing] = {}
     whole: dict[str, Any] = {}
     for event in objects(body, content_type):
         kind = as_text(event.get("type"))
@@ -33,15 +34,15 @@ def read_response(body: bytes, content_type: str, _request: dict[str, Any]) -> R
         elif kind in {"response.created", "response.in_progress"}:
             reading.model = as_text(as_dict(event.get("response")).get("model")) or reading.model
         elif kind == "response.output_item.done":
-            items[_place(event)] = as_dict(event.get("item"))
+            items[_place(event)] = Growing(event.get("item"))
         elif kind == "response.output_item.added":
-            items.setdefault(_place(event), dict(as_dict(event.get("item"))))
+            items.setdefault(_place(event), Growing(event.get("item")))
         elif kind.endswith(".delta"):
-            _add_delta(items.setdefault(_place(event), {}), kind, as_text(event.get("delta")))
+            _add_delta(items.setdefault(_place(event), Growing()), kind, event.get("delta"))
         elif kind == "error":
             reading.error = error_text(event.get("error") or event)
     _read_whole(reading, whole)
-    for item in as_list(whole.get("output")) or [items[place] for place in sorted(items, key=str)]:
+    for item in as_list(whole.get("output")) or [items[place].whole() for place in sorted(items, key=str)]:
         _read_item(reading, as_dict(item))
     return reading
 
@@ -51,16 +52,16 @@ def _place(event: dict[str, Any]) -> Any:
     return place if isinstance(place, int | str) else ""
 
 
-def _add_delta(item: dict[str, Any], kind: str, delta: str) -> None:
+def _add_delta(item: Growing, kind: str, delta: object) -> None:
     """Collect the pieces of an item whose end may never come."""
     if kind == "response.output_text.delta":
-        item["partial_text"] = as_text(item.get("partial_text")) + delta
+        item.add("partial_text", delta)
     elif kind == "response.function_call_arguments.delta":
-        item["arguments"] = as_text(item.get("arguments")) + delta
+        item.add("arguments", delta)
     elif kind == "response.custom_tool_call_input.delta":
-        item["input"] = as_text(item.get("input")) + delta
+        item.add("input", delta)
     elif kind.startswith("response.reasoning"):
-        item["partial_reasoning"] = as_text(item.get("partial_reasoning")) + delta
+        item.add("partial_reasoning", delta)
 
 
 def _read_whole(reading: Reading, whole: dict[str, Any]) -> None:
@@ -93,9 +94,8 @@ def _read_item(reading: Reading, item: dict[str, Any]) -> None:
     call_id = as_text(item.get("call_id")) or as_text(item.get("id"))
     if kind == "reasoning":
         parts = as_list(item.get("summary")) + as_list(item.get("content"))
-        reading.reasoning += "".join(as_text(as_dict(part).get("text")) for part in parts) or as_text(
-            item.get("partial_reasoning")
-        )
+        thought = "".join(as_text(as_dict(part).get("text")) for part in parts)
+        reading.thoughts.append(thought or as_text(item.get("partial_reasoning")))
     elif kind == "function_call":
         arguments = as_json_text(item.get("arguments", ""))
         reading.tool_calls.append(ToolCall(id=call_id, name=as_text(item.get("name")), arguments=arguments))
@@ -108,7 +108,7 @@ def _read_item(reading: Reading, item: dict[str, Any]) -> None:
     elif kind == "message" or "partial_text" in item:
         parts = [as_dict(part) for part in as_list(item.get("content"))]
         said = "".join(as_text(part.get("text")) or as_text(part.get("refusal")) for part in parts)
-        reading.text += said or as_text(item.get("partial_text"))
+        reading.texts.append(said or as_text(item.get("partial_text")))
 
 
 def tool_results(request: dict[str, Any]) -> list[ToolResult]:

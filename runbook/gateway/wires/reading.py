@@ -3,6 +3,8 @@
 Everything here comes from a provider or an agent: any field may be missing or of another type.
 """
 
+import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,12 +20,38 @@ class Reading:
 
     model: str | None = None
     usage: Usage | None = None
-    text: str = ""
-    reasoning: str = ""
+    texts: list[str] = field(default_factory=list)
+    """Pieces: a long answer comes in hundreds of thousands, and joining them one by one takes minutes."""
+    thoughts: list[str] = field(default_factory=list)
     tool_calls: list[ToolCall] = field(default_factory=list)
     ended: bool = False
     error: str = ""
     """An error reported inside a good response (status 200), in the provider's words."""
+
+    @property
+    def text(self) -> str:
+        return "".join(self.texts)
+
+    @property
+    def reasoning(self) -> str:
+        return "".join(self.thoughts)
+
+
+class Growing:
+    """An item of a stream: what its start said, and the texts that grow by pieces since."""
+
+    def __init__(self, start: object = None) -> None:
+        self._start = as_dict(start)
+        self._pieces: defaultdict[str, list[str]] = defaultdict(list)
+
+    def add(self, name: str, piece: object) -> None:
+        """Add to the text of a field; what is no string counts as none."""
+        self._pieces[name].append(as_text(piece))
+
+    def whole(self) -> dict[str, Any]:
+        """The item as it is by now."""
+        texts = {name: as_text(self._start.get(name)) + "".join(made) for name, made in self._pieces.items()}
+        return {**self._start, **texts}
 
 
 def as_dict(value: object) -> dict[str, Any]:
@@ -50,7 +78,16 @@ def as_count(value: object) -> int | None:
 
 def as_json_text(value: object) -> str:
     """Tool arguments as text: strings as they are, everything else as JSON."""
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
+    if isinstance(value, str):
+        return value
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        pass  # nested too deep for it
+    try:
+        return json.dumps(value)
+    except RecursionError:
+        return "[nested too deep]"
 
 
 def less(total: int | None, *parts: int | None) -> int | None:
