@@ -2,6 +2,7 @@
 
 import asyncio
 import email.utils
+import math
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from runbook.gateway.exchange import Exchange
 
 T = TypeVar("T")
 
-_BACKOFF = wait_random_exponential(multiplier=0.5, max=20)
+_BACKOFF = wait_random_exponential(multiplier=0.5, min=0.05, max=20)
 _RATE_LIMITS = {429, 529}
 
 
@@ -53,16 +54,18 @@ def retry_after(headers: list[tuple[bytes, bytes]], now: datetime | None = None)
     values = {name.lower(): value.decode("latin-1").strip() for name, value in headers}
     for name, unit in ((b"retry-after-ms", 0.001), (b"retry-after", 1.0)):
         try:
-            return max(0.0, float(values.get(name, "")) * unit)
+            seconds = float(values.get(name, "")) * unit
         except ValueError:
             continue
+        if not math.isnan(seconds):
+            return max(0.0, seconds)
     try:
         date = email.utils.parsedate_to_datetime(values.get(b"retry-after", ""))
-    except (ValueError, TypeError):
+        if date.tzinfo is None:
+            date = date.replace(tzinfo=UTC)
+        return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
+    except (ValueError, TypeError, OverflowError):
         return None
-    if date.tzinfo is None:
-        date = date.replace(tzinfo=UTC)
-    return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
 
 
 class Patience:
@@ -106,7 +109,8 @@ async def with_retries(
     def wait(state: RetryCallState) -> float:
         failure = _failure_of(state)
         asked = retry_after(failure.answer.headers) if failure.answer else None
-        return _BACKOFF(state) if asked is None else asked
+        # Zero, or a time that is over, is no leave to ask as fast as the network carries it.
+        return max(_BACKOFF(state), asked or 0.0)
 
     def stop(state: RetryCallState) -> bool:
         return state.upcoming_sleep >= patience.left() if patience.left() else True

@@ -105,6 +105,22 @@ def test_retry_after_is_read_as_seconds_milliseconds_and_date():
     assert retry_after([(b"retry-after", in_a_minute.encode())], now) == 60
     assert retry_after([(b"retry-after", b"soon")], now) is None
     assert retry_after([], now) is None
+    for nonsense in (
+        b"nan",
+        b"\xff",
+        b"Mon, 01 Jan 2024 00:00:00 +99999999999999999999",
+        b"9" * 5000 + b" GMT",
+    ):
+        assert retry_after([(b"retry-after", nonsense)], now) is None
+    assert retry_after([(b"retry-after-ms", b"nan"), (b"retry-after", b"7")], now) == 7
+
+
+@pytest.mark.parametrize("asked", ["0", "-5", "nan", "Mon, 01 Jan 1990 00:00:00 GMT"])
+def test_a_provider_that_asks_for_no_wait_is_not_asked_at_once(attempt, provider, asked):
+    limited = error(429)
+    limited.headers["retry-after"] = asked
+    _, call, _ = outcome_after(attempt, provider, [limited], retry_seconds=1)
+    assert 1 <= call.retries < 20
 
 
 TOO_LONG = "This model's maximum context length is 1000 tokens."
