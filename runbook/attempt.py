@@ -41,6 +41,8 @@ from runbook.watching import OUTPUT_FILE, WatchOrder
 from runbook.workspace import QUESTION_IMAGE, Workspace, WorkspacePlan, create_workspace
 from sandbox.protocol import MIB, Limits, SandboxError
 
+_TOLD_BY_CALLS = (Outcome.INVALID_OUTPUT, Outcome.NO_TOOL_CALLS)
+"""Failures that are the agent's own only where every call is on record: a missing one may have failed."""
 FULL_BYTES = 4 * MIB  # with less room, nobody can tell whether the agent could have written its evidence
 
 
@@ -87,6 +89,8 @@ class Attempt:
         self._workspace: Workspace | None = None
         self._history: WorkspaceHistory | None = None
         self._notes: tuple[str, ...] = ()
+        self._record_fault = ""
+        """Why the record of the model calls is incomplete."""
         self._begun = 0.0
 
     def run(self) -> tuple[AttemptRecord, Evidence | None]:
@@ -108,6 +112,8 @@ class Attempt:
             outcome, detail = Outcome.SANDBOX_ERROR, f"the disk of {workspace.path.parent} is full"
         if outcome is Outcome.INVALID_OUTPUT and said:
             detail = f"{detail}: {said}"
+        if self._record_fault and outcome in _TOLD_BY_CALLS:
+            outcome, detail = Outcome.SANDBOX_ERROR, self._record_fault
         found = read if isinstance(read, ReadEvidence) else None
         record = AttemptRecord(
             number=self._number,
@@ -134,7 +140,12 @@ class Attempt:
             dropped_bytes=dict(facts.dropped_bytes),
             memory_peak_bytes=facts.collected.memory_peak_bytes,
             wire=wire,
-            notes=[*self._notes, *facts.collected.notes, *facts.collected.read_only_violations],
+            notes=[
+                *self._notes,
+                *self._record_notes(),
+                *facts.collected.notes,
+                *facts.collected.read_only_violations,
+            ],
         )
         accepted = found is not None and outcome in (Outcome.OK, Outcome.EMPTY_VALID)
         return record, found.evidence if accepted and found else None
@@ -193,7 +204,7 @@ class Attempt:
         self._history.snapshot("before")
         with self._open_line(workspace) as line:
             facts = self._arm.venue.run(self._order(workspace, line))
-            return facts, line.close() if line is not None else None
+        return facts, line.facts() if line is not None else None
 
     def _order(self, workspace: Workspace, line: Line | None) -> Order:
         venue, settings = self._arm.venue, self._arm.settings
@@ -246,7 +257,13 @@ class Attempt:
         try:
             yield line
         finally:
-            line.close()
+            try:
+                line.close()
+            except GatewayError as error:
+                self._record_fault = str(error)
+
+    def _record_notes(self) -> list[str]:
+        return [self._record_fault] if self._record_fault else []
 
     def _is_valid(self, path: Path) -> bool:
         try:
@@ -281,6 +298,7 @@ class Attempt:
             sandbox=self._arm.venue.name,
             started_at=started_at,
             seconds=seconds,
+            notes=self._record_notes(),
         )
 
 
