@@ -15,6 +15,7 @@ from runbook.gateway.exchange import Exchange
 from runbook.gateway.forwarding import Send, StreamBrokenError, finish, forward, pass_chunk, refuse, start
 from runbook.gateway.line import Line
 from runbook.gateway.normalising import Volatile, request_key
+from runbook.gateway.parsing import is_deep
 from runbook.gateway.parts import Splitter
 from runbook.gateway.refusals import Refusal
 from runbook.outcomes import Outcome
@@ -156,5 +157,10 @@ class Replay:
 
 
 def plain_request(volatile: Volatile, line: Line, exchange: Exchange) -> Any:
-    """What a recording is looked up by: the request without what differs from run to run."""
-    return volatile.without(exchange.request, line.order.wire, line.order.volatile)
+    """What a recording is looked up by: the request without what differs from run to run.
+
+    Of a request that is nested too deep it is the text, which need not be walked through.
+    """
+    deep = exchange.request is not None and not exchange.exact and is_deep(exchange.request)
+    request = exchange.body.decode("utf-8", "replace") if deep else exchange.request
+    return volatile.without(request, line.order.wire, line.order.volatile)
