@@ -5,19 +5,25 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from evals.frontier.frontier import Frontier
 from evals.frontier.labels import Label, place_labels
 from evals.scoring.lafs import LONGEST_BUDGET_SECONDS, SHORTEST_BUDGET_SECONDS, OperatingPoint
+from evals.statistics.intervals import Interval
 from runbook.files import write_atomically
 
 _INK, _GREY, _PALE, _OWN, _FILL = "#1f2933", "#6b7785", "#c5ccd3", "#0b6e8f", "#bfe3ec"
-_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+_DIGITS = ((12.0, (1, 1.5, 2, 3, 4, 5, 6, 8)), (1e5, (1, 2, 5)), (math.inf, (1,)))
+"""First digits of ticks on an axis whose end is at most so many times its beginning."""
+_TICK_MARGIN = 0.015
+"""Of the axis, in which no tick lies, because its name would hang over the end."""
 
 
 def write_picture(frontier: Frontier, path: Path) -> list[Path]:
@@ -26,7 +32,7 @@ def write_picture(frontier: Frontier, path: Path) -> list[Path]:
     Raises OSError.
     """
     with mpl.rc_context({"svg.hashsalt": "frontier", "font.size": 9}):
-        figure = _figure(frontier)
+        figure = picture(frontier)
         written = []
         for suffix in (".png", ".svg"):
             target = path.with_suffix(suffix)
@@ -38,12 +44,14 @@ def write_picture(frontier: Frontier, path: Path) -> list[Path]:
     return written
 
 
-def _figure(frontier: Frontier) -> Figure:
+def picture(frontier: Frontier) -> Figure:
+    """The drawing, before it is written."""
     figure = Figure(figsize=(9.2, 5.6), dpi=100, facecolor="white")
     axes = figure.add_axes((0.075, 0.1, 0.9, 0.74))
     published = list(frontier.reference.values())
     own = [worth.point.operating_point for worth in frontier.runs]
-    _set_axes(axes, [*published, *own])
+    intervals = [worth.point.interval for worth in frontier.runs if worth.point.interval]
+    _set_axes(axes, [*published, *own], intervals, budgets=bool(published))
     right = axes.get_xlim()[1]
     before, after = _stairs(published, right), _stairs([*published, *own], right)
     if published:
@@ -53,22 +61,26 @@ def _figure(frontier: Frontier) -> Figure:
     axes.plot(*zip(*_steps(after, right), strict=True), color=_OWN, lw=1.8, zorder=3)
     _points(axes, frontier)
     _title(figure, frontier)
+    _legend(figure, frontier)
     lines = [*_along(before, right), *_along(after, right), *_along_intervals(frontier)]
     place_labels(figure, axes, _labels(frontier), lines)
     return figure
 
 
-def _set_axes(axes: Axes, points: Sequence[OperatingPoint]) -> None:
-    shortest = min([0.8, *(point.seconds for point in points)])
-    longest = max([LONGEST_BUDGET_SECONDS, *(point.seconds for point in points)])
+def _set_axes(
+    axes: Axes, points: Sequence[OperatingPoint], intervals: Sequence[Interval], *, budgets: bool
+) -> None:
+    """Axes around points and intervals; those of budgets hold all of what counts for LAFS."""
+    shortest, longest = axis_range([point.seconds for point in points], budgets=budgets)
     axes.set_xscale("log")
-    axes.set_xlim(shortest / 1.8, longest * 2.6)
-    axes.xaxis.set_major_locator(_fixed(_TICKS))
+    axes.set_xlim(shortest, longest)
+    axes.xaxis.set_major_locator(_fixed(axis_ticks(shortest, longest)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} s"))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_minor_formatter(NullFormatter())
-    low, high = (choose(point.accuracy for point in points) for choose in (min, max))
-    axes.set_ylim(max(0.0, math.floor(10 * low - 1.5) / 10), min(1.03, high + 0.15))
+    low = min(min(point.accuracy for point in points) - 0.15, *(one.low for one in intervals), 1.0)
+    high = max(max(point.accuracy for point in points) + 0.15, *(one.high for one in intervals), 0.0)
+    axes.set_ylim(max(0.0, math.floor(10 * low) / 10), min(1.03, high))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
     axes.grid(visible=True, axis="y", color="#edf0f2", lw=0.8, zorder=0)
     axes.tick_params(length=0, colors=_GREY, pad=5)
@@ -76,6 +88,24 @@ def _set_axes(axes: Axes, points: Sequence[OperatingPoint]) -> None:
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color(_PALE)
     axes.set_xlabel("mean latency of a memory query (log scale)", color=_GREY, labelpad=6)
+
+
+def axis_range(seconds: Sequence[float], *, budgets: bool) -> tuple[float, float]:
+    """From where to where the axis goes, with room for the labels beside the outermost points."""
+    if budgets:
+        return min(0.8, *seconds) / 1.8, max(LONGEST_BUDGET_SECONDS, *seconds) * 2.6
+    shortest, longest = min(seconds), max(seconds)
+    room = max(1.8, (longest / shortest) ** 0.3)
+    return shortest / room, longest * room
+
+
+def axis_ticks(shortest: float, longest: float) -> list[float]:
+    """Round numbers, as far from the ends that their names stay inside; the more the shorter the axis."""
+    ratio = longest / shortest
+    digits = next(digits for most, digits in _DIGITS if ratio <= most)
+    margin = ratio**_TICK_MARGIN
+    ticks = (digit * 10.0**power for power in range(-3, 6) for digit in digits)
+    return [tick for tick in ticks if shortest * margin <= tick <= longest / margin]
 
 
 def _shade_what_does_not_count(axes: Axes) -> None:
@@ -153,12 +183,46 @@ def _height(stairs: Stairs, seconds: float) -> float:
 def _points(axes: Axes, frontier: Frontier) -> None:
     for point in frontier.reference.values():
         axes.plot(point.seconds, point.accuracy, "o", color="white", mec=_GREY, mew=1.4, ms=6.5, zorder=4)
-    for own in (worth.point for worth in frontier.runs):
+    for worth in frontier.runs:
+        own = worth.point
         if own.interval:
             ends = [own.interval.low, own.interval.high]
             axes.plot([own.seconds] * 2, ends, color=_OWN, lw=1, alpha=0.45, zorder=3)
-        face = _OWN if own.complete else "white"
+        face = _OWN if worth.undominated else "white"
         axes.plot(own.seconds, own.value, "D", color=face, mec=_OWN, mew=1.4, ms=6.5, zorder=5)
+
+
+def _legend(figure: Figure, frontier: Frontier) -> None:
+    """What marks and lines mean, of those that are there."""
+    kinds = {worth.undominated for worth in frontier.runs}
+    published = bool(frontier.reference)
+    intervals = any(worth.point.interval for worth in frontier.runs)
+    entries = [
+        (True in kinds, "run on the frontier", _mark("D", _OWN, _OWN)),
+        (False in kinds, "dominated run", _mark("D", "white", _OWN)),
+        (published, "published point", _mark("o", "white", _GREY)),
+        (True, "frontier", Line2D([], [], color=_OWN, lw=1.8)),
+        (published, "of the published points", Line2D([], [], color=_PALE, lw=1.6)),
+        (intervals, "95 % interval", Line2D([], [], marker="|", color=_OWN, alpha=0.45, ms=9, ls="")),
+    ]
+    shown = [(name, handle) for there, name, handle in entries if there]
+    figure.legend(
+        [handle for _, handle in shown],
+        [name for name, _ in shown],
+        loc="upper left",
+        bbox_to_anchor=(0.069, 0.885),
+        ncols=len(shown),
+        frameon=False,
+        fontsize=8.5,
+        labelcolor=_GREY,
+        handletextpad=0.4,
+        columnspacing=1.6,
+        borderaxespad=0,
+    )
+
+
+def _mark(shape: Literal["D", "o"], face: str, edge: str) -> Line2D:
+    return Line2D([], [], marker=shape, color=face, mec=edge, mew=1.4, ms=6, ls="")
 
 
 def _labels(frontier: Frontier) -> list[Label]:
@@ -197,15 +261,11 @@ def _title(figure: Figure, frontier: Frontier) -> None:
         interval = frontier.gain_interval
         between = f" ({interval.low:+.2f} to {interval.high:+.2f})" if interval else ""
         line = (
-            f"LAFS {frontier.lafs:.2f}; the published points (circles) alone {frontier.reference_lafs:.2f}; "
-            f"gain of the runs (diamonds) {frontier.gain:+.2f}{between}, shaded"
+            f"LAFS {frontier.lafs:.2f}; the published points alone {frontier.reference_lafs:.2f}; "
+            f"gain of the runs {frontier.gain:+.2f}{between}, shaded"
         )
     else:
         line = "Share of gold evidence hit; no accuracy, so the published points are left out"
-    remarks = []
-    if frontier.reference:
-        remarks.append("Vertical lines and brackets: 95 % intervals")
     if not all(worth.point.complete for worth in frontier.runs):
-        remarks.append("hollow: not all questions of the tier")
-    line = "\n".join([line, "; ".join(remarks)])
-    figure.text(0.075, 0.925, line, fontsize=9, color=_GREY, va="top", linespacing=1.4)
+        line += "; some runs have not all questions of the tier"
+    figure.text(0.075, 0.925, line, fontsize=9, color=_GREY, va="top")

@@ -12,7 +12,7 @@ from PIL import Image
 
 from evals.frontier.frontier import Frontier, frontier
 from evals.frontier.labels import Label, place_labels
-from evals.frontier.plot import write_picture
+from evals.frontier.plot import axis_range, axis_ticks, picture, write_picture
 from evals.frontier.points import NoPointError
 from evals.recorded import load_run
 from evals.scoring.lafs import OperatingPoint, lafs_gain
@@ -121,3 +121,27 @@ def test_labels_of_a_crowd_cover_neither_each_other_nor_a_point() -> None:
     points = [axes.transData.transform(place) for place in places]
     assert not [(box, point) for box in boxes for point in points if box.contains(*point)]
     assert all(axes.bbox.contains(box.x0, box.y0) and axes.bbox.contains(box.x1, box.y1) for box in boxes)
+
+
+def test_the_axis_ends_near_the_points_and_every_tick_lies_inside() -> None:
+    for seconds in ([0.6, 1.8], [0.6], [20.0, 90.0], [0.01, 4000.0]):
+        left, right = axis_range(seconds, budgets=False)
+        assert left < min(seconds)
+        assert right > max(seconds)
+        assert right / left <= 4 * (max(seconds) / min(seconds)) ** 1.6
+        ticks = axis_ticks(left, right)
+        assert 3 <= len(ticks) <= 20
+        assert all(left < tick < right for tick in ticks)
+    assert axis_range([0.6], budgets=True)[1] > 200, "all of what counts for LAFS"
+
+
+def test_a_dominated_run_is_hollow_and_the_legend_tells_what_marks_mean(root: Path, tmp_path: Path) -> None:
+    found = built([run(tmp_path, root, "a", 16, 90), run(tmp_path, root, "worse", 15, 100)])
+    figure = picture(found)
+    (axes,) = figure.axes
+    faces = [line.get_markerfacecolor() for line in axes.lines if line.get_marker() == "D"]
+    assert len(faces) == 2
+    assert "white" in faces
+    (legend,) = figure.legends
+    named = [text.get_text() for text in legend.get_texts()]
+    assert named[:3] == ["run on the frontier", "dominated run", "published point"]
