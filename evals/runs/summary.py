@@ -70,7 +70,7 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
         "sandbox": _sandbox(queries) or config.sandbox,
         "memory": config.memory,
         "position_leak": _position_leak(config, answered),
-        "agent": config.agent,
+        "agent": _agent(queries) or config.agent,
         "reader": config.reader.model if config.reader else None,
         "judge": config.judge.model if config.judge else None,
         "votes": config.votes,
@@ -145,6 +145,12 @@ def _evidence(queries: Sequence[QueryRecord]) -> dict[str, Any]:
 def _sandbox(queries: Sequence[QueryRecord]) -> str:
     """The back ends that attempts really ran in."""
     names = {attempt.sandbox for query in queries for attempt in query.result.attempts}
+    return "+".join(sorted(names))
+
+
+def _agent(queries: Sequence[QueryRecord]) -> str:
+    """What the agents of the attempts call themselves; the settings may name an adapter's file instead."""
+    names = {attempt.agent for query in queries for attempt in query.result.attempts}
     return "+".join(sorted(names))
 
 

@@ -88,7 +88,8 @@ def trace_run(path: Path) -> RunTraces:
     untraced = sum(attempt.figures is None for question in questions for attempt in question.attempts)
     if untraced:
         notes.append(f"{untraced} attempts have no trace that can be read")
-    return RunTraces(run=str(path), agent=record.config.agent, questions=questions, notes=notes)
+    agent = "+".join(sorted({question.agent for question in questions})) or record.config.agent
+    return RunTraces(run=str(path), agent=agent, questions=questions, notes=notes)
 
 
 def _question(

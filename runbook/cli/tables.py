@@ -35,7 +35,13 @@ def print_summary(console: Console, summary: dict[str, Any], folder: Path) -> No
         )
     if summary["smoke"]:
         console.print("Not all questions of the tier: a smoke run, no benchmark result.", highlight=False)
-    console.print(f"Everything is in {folder}", highlight=False, soft_wrap=True)
+    console.print(f"Everything is in {_from_here(folder)}", highlight=False, soft_wrap=True)
+
+
+def _from_here(folder: Path) -> Path:
+    """The folder as one would type it: relative where it lies below the current one."""
+    whole, here = folder.resolve(), Path.cwd()
+    return whole.relative_to(here) if whole.is_relative_to(here) else whole
 
 
 def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
