@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import logging
 import secrets
-import shutil
 import socket
 import threading
 from collections.abc import Coroutine
@@ -70,7 +69,7 @@ class Gateway:
 
     def __enter__(self) -> Self:
         sockets.raise_file_limit()
-        self._root = sockets.make_root(self._settings.sockets)
+        self._root = sockets.SocketRoot.make(self._settings.sockets)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="gateway-writer")
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(LoopFaults().note)
@@ -143,7 +142,7 @@ class Gateway:
             except OSError as error:
                 raise GatewayError(f"no record can be written to {order.folder}: {error}") from None
             undo.callback(recorder.close)
-            directory = order.directory or self._root / secrets.token_hex(5)
+            directory = order.directory or self._root.path / secrets.token_hex(5)
             undo.callback(sockets.remove, directory)
             listener = sockets.bind(directory)
             undo.callback(listener.close)
@@ -190,7 +189,7 @@ class Gateway:
         self._thread.join()
         self._loop.close()
         self._writer.shutdown()
-        shutil.rmtree(self._root, ignore_errors=True)
+        self._root.close()
 
     def _provider(self, order: LineOrder) -> Provider:
         settings = self._settings.providers

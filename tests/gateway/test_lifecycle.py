@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -117,7 +119,7 @@ def test_a_folder_that_cannot_be_written_is_said_and_nothing_stays(settings_for,
         with pytest.raises(GatewayError, match="no record can be written"):
             gateway.open_line(LineOrder(tmp_path / "none", Wire.OPENAI_CHAT, "m"))
         (made,) = sockets.iterdir()
-        assert list(made.iterdir()) == []
+        assert list(made.glob("[!.]*")) == []
 
 
 def test_a_socket_path_that_is_too_long_is_said(settings_for, tmp_path):
@@ -177,3 +179,25 @@ def test_a_call_that_is_broken_off_leaves_the_cost_of_the_others_known(attempt, 
     facts = opened.line.close()
     assert (facts.calls, facts.abandoned_calls, facts.failed_calls) == (2, 1, 0)
     assert facts.cost_usd == pytest.approx(2.0)
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from runbook.gateway import Gateway, GatewaySettings
+Gateway(GatewaySettings(sockets=Path(sys.argv[1]))).__enter__()
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_a_killed_gateway_left_is_swept_by_the_next_one(settings_for, tmp_path):
+    (tmp_path / "rb-somebody").mkdir()  # not ours, as far as can be told
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
+    left = set(tmp_path.iterdir())
+    assert len(left) == 2
+    with Gateway(settings_for(sockets=tmp_path)):
+        first = set(tmp_path.iterdir())
+        with Gateway(settings_for(sockets=tmp_path)):
+            assert first < set(tmp_path.iterdir())  # a living one is left alone
+        assert first & left == {tmp_path / "rb-somebody"}
+    assert [path.name for path in tmp_path.iterdir()] == ["rb-somebody"]
