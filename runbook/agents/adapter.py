@@ -4,7 +4,7 @@
 """
 
 import tomllib
-from typing import Annotated, Self
+from typing import Self
 
 from pydantic import (
     BaseModel,
@@ -18,8 +18,22 @@ from pydantic import (
 
 from runbook.agents.errors import AdapterError
 from runbook.agents.templates import placeholders
+from runbook.agents.texts import (
+    VERSION,
+    EnvironmentName,
+    Line,
+    NpmPackage,
+    PypiPackage,
+    RelativeGlob,
+    RelativePath,
+    check_json,
+    check_version_pattern,
+    check_words,
+    clash,
+)
 from runbook.complaints import of_validation
 from runbook.gateway.records import Wire
+from runbook.traces.streams import STREAMS
 
 PLACES = frozenset({"workspace", "python", "helpers", "tools", "home"})
 PLATFORM = frozenset({"arch", "machine", "version"})
@@ -28,7 +42,12 @@ PLACEHOLDERS = PLACES | PLATFORM | SAID
 OPTIONAL = frozenset({"effort", "image"})
 """Placeholders that may have no value."""
 
-RelativePath = Annotated[str, Field(pattern=r"^[^/\x00]+(/[^/\x00]+)*$")]
+PROMPT_FILE = "prompt.md"
+"""Where in HOME the prompt lies for `{prompt_file}`."""
+LARGEST = 256 * 1024
+"""Bytes of an adapter's file."""
+LONGEST_COMPLAINT = 1000
+"""Characters of what is wrong with one."""
 
 
 class _Part(BaseModel):
@@ -38,16 +57,16 @@ class _Part(BaseModel):
 class Install(_Part):
     """How the tool chain is made. No script of any package is run on the host."""
 
-    version: str = Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+-]*$")
+    version: str = Field(pattern=VERSION)
     """The version that is installed unless another is asked for. Pin it: patch versions differ."""
-    npm: list[str] = []
+    npm: list[NpmPackage] = []
     """Packages of npm with versions. `{version}`, `{arch}` (x64, arm64) and `{machine}` (x86_64, aarch64)
     are filled in; `node-linux-{arch}@22.23.5` brings a Node of its own."""
-    pypi: list[str] = []
+    pypi: list[PypiPackage] = []
     """Packages of PyPI with versions, installed as wheels into `{tools}/site` for the sandbox's Python."""
     files: list[RelativePath] = []
     """Files beside the TOML file that are copied to `{tools}/`."""
-    remove: list[RelativePath] = []
+    remove: list[RelativeGlob] = []
     """What is not needed, as glob patterns relative to `{tools}`."""
 
     @model_validator(mode="after")
@@ -65,13 +84,27 @@ class Probe(_Part):
     pattern: str = r"(\d+\.\d+\.\d+\S*)"
     """A regular expression searched in its output; its first group is the version."""
 
+    @field_validator("argv")
+    @classmethod
+    def _is_a_command(cls, value: list[str]) -> list[str]:
+        check_words(value)
+        if loose := placeholders(value) & OPTIONAL:
+            raise ValueError(f"{{{min(loose)}}} has no value when the program is asked for its version")
+        return value
+
+    @field_validator("pattern")
+    @classmethod
+    def _finds_a_version(cls, value: str) -> str:
+        check_version_pattern(value)
+        return value
+
 
 class Adapter(_Part):
     """An agent CLI."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")
     """What `--agent` calls it."""
-    summary: str = ""
+    summary: Line = ""
     """One line for `runbook agents list`."""
     wire: Wire
     """The protocol in which it speaks to its model."""
@@ -81,18 +114,45 @@ class Adapter(_Part):
     argv: list[str | list[str]] = Field(min_length=1)
     """The command line, no shell. A nested list is left out where a placeholder in it has no value. The
     prompt goes to standard input unless `{prompt}` or `{prompt_file}` occurs here."""
-    env: dict[str, JsonValue] = {}
+    env: dict[EnvironmentName, JsonValue] = {}
     """The environment, and nothing else reaches the CLI. A table becomes JSON."""
     home: dict[RelativePath, JsonValue] = {}
     """Files in its fresh HOME: a text as it is, a table as JSON."""
-    efforts: dict[str, str | int] = {}
+    efforts: dict[Line, Line | int] = {}
     """Reasoning efforts, and what `{effort}` becomes for each. None given: it has no such setting."""
-    images: str = ""
+    images: Line = ""
     """What the agent is told about how to look at a picture. Empty: it cannot see pictures."""
-    quirks: list[str] = []
+    quirks: list[Line] = []
     """What a user should know."""
     install: Install
     probe: Probe
+
+    @field_validator("stream")
+    @classmethod
+    def _stream_is_known(cls, value: str) -> str:
+        if value and value not in STREAMS:
+            raise ValueError(f"there is no parser {value!r}; there are {', '.join(STREAMS)}")
+        return value
+
+    @field_validator("argv")
+    @classmethod
+    def _is_a_command(cls, value: list[str | list[str]]) -> list[str | list[str]]:
+        check_words(value)
+        return value
+
+    @field_validator("env", "home")
+    @classmethod
+    def _can_be_written(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        check_json(value)
+        return value
+
+    @field_validator("env")
+    @classmethod
+    def _can_be_given(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        for name, text in value.items():
+            if isinstance(text, str) and "\0" in text:
+                raise ValueError(f"{name} holds a NUL character, which no program can be given")
+        return value
 
     @field_validator("argv", "env", "home", "install", "probe")
     @classmethod
@@ -112,13 +172,16 @@ class Adapter(_Part):
             raise ValueError(f"{{{min(wrong)}}} has no value when packages are installed")
         return value
 
-    @field_validator("home")
-    @classmethod
-    def _stays_in_home(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        for path in value:
-            if not {".", ".."}.isdisjoint(path.split("/")):
-                raise ValueError(f"{path!r} is not a path below HOME")
-        return value
+    @model_validator(mode="after")
+    def _home_can_be_made(self) -> Self:
+        if placeholders([*self.home]):
+            raise ValueError("home: a path holds no placeholder")
+        taken = [*self.home, *([PROMPT_FILE] if self.uses("prompt_file") else [])]
+        if len(taken) > len({*taken}):
+            raise ValueError(f"home: {PROMPT_FILE} is where {{prompt_file}} lies")
+        if both := clash(taken):
+            raise ValueError(f"home: {both} cannot be a file and a folder")
+        return self
 
     @model_validator(mode="after")
     def _left_out_where_it_may_be(self) -> Self:
@@ -146,11 +209,21 @@ def read_adapter(data: bytes, origin: str) -> Adapter:
     Raises:
         AdapterError: it is no TOML, has an unknown key or a wrong value; `origin` and the key are named.
     """
+    if len(data) > LARGEST:
+        raise AdapterError(f"{origin}: has more than {LARGEST:,} bytes, so it is no adapter")
     try:
         return Adapter.model_validate(tomllib.loads(data.decode("utf-8")))
     except UnicodeDecodeError as error:
         raise AdapterError(f"{origin}: not UTF-8 at byte {error.start}") from None
     except tomllib.TOMLDecodeError as error:
         raise AdapterError(f"{origin}: {error}") from None
+    except RecursionError:
+        raise AdapterError(f"{origin}: its lists or tables have too many levels") from None
     except ValidationError as error:
-        raise AdapterError(f"{origin}: {of_validation(error)}") from None
+        raise AdapterError(f"{origin}: {_one_line(of_validation(error))}") from None
+
+
+def _one_line(complaint: str) -> str:
+    """A complaint whose keys may be any text of the file."""
+    line = "".join(mark if mark.isprintable() else " " for mark in complaint.replace(".[key]", ""))
+    return line if len(line) <= LONGEST_COMPLAINT else line[:LONGEST_COMPLAINT] + " ..."

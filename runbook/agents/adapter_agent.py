@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from runbook.agents.adapter import PROMPT_FILE
 from runbook.agents.arguments import check_command
 from runbook.agents.catalogue import FoundAdapter
 from runbook.agents.errors import AdapterError, InstallError
@@ -14,7 +15,6 @@ from runbook.agents.tool_chain import TOOLS_FOLDER, ToolChain, find_installed
 from runbook.gateway.records import Wire
 from sandbox.protocol import Mount, Sandbox
 
-PROMPT_FILE = "prompt.md"
 LONG_PROMPT = (
     "let the adapter use {prompt_file} in place of {prompt}, or neither: the prompt then comes on stdin"
 )
@@ -104,7 +104,7 @@ class AdapterAgent:
         """
         adapter = self.found.adapter
         folder, chain = self._chain
-        prompt = surroundings.prompt
+        prompt = surroundings.prompt.encode("utf-8", "replace").decode()
         if adapter.images:
             prompt += f"\n\nTo look at a picture: {adapter.images}\n"
         values: Values = {
@@ -130,7 +130,7 @@ class AdapterAgent:
         check_command(argv, env, mend=LONG_PROMPT)
         return Invocation(
             argv=argv,
-            stdin=b"" if adapter.uses("prompt", "prompt_file") else prompt.encode("utf-8", "replace"),
+            stdin=b"" if adapter.uses("prompt", "prompt_file") else prompt.encode(),
             env=env,
             mounts=(Mount(folder / TOOLS_FOLDER, TOOLS),),
             home_files=files,

@@ -4,6 +4,7 @@ A package offers adapters by entry points of the group `runbook.agents`: the nam
 a package whose folder holds `<name>.toml`, or an object that is the path of such a file (also a Traversable).
 """
 
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
@@ -13,13 +14,16 @@ from os import PathLike, fspath
 from pathlib import Path
 from types import ModuleType
 
-from runbook.agents.adapter import Adapter, read_adapter
+from runbook.agents.adapter import LARGEST, Adapter, read_adapter
 from runbook.agents.errors import AdapterError
+from sandbox.protocol import MIB
 
 GROUP = "runbook.agents"
 SUFFIX = ".toml"
 RESERVED = ("scout", "command", "external")
 """Agents that are no CLI with a model of its own."""
+LARGEST_FILE = 64 * MIB
+"""Bytes of a file that an adapter brings along."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,7 @@ class Catalogue:
             raise AdapterError(
                 f"{path} calls itself {found.adapter.name!r}, as another agent does; give it another name"
             )
+        _refuse_links_away(path, found)
         return found
 
 
@@ -105,7 +110,7 @@ def _of_entry_point(point: EntryPoint) -> FoundAdapter:
     origin = f"{point.name!r} of {package} ({point.value})"
     try:
         loaded = point.load()
-    except Exception as error:  # whatever a package raises when it is imported
+    except (Exception, SystemExit) as error:  # whatever a package raises when it is imported
         raise AdapterError(f"agent {origin} cannot be loaded: {error!r}") from error
     if isinstance(loaded, ModuleType) and loaded.__spec__ and loaded.__spec__.submodule_search_locations:
         return _read(files(loaded) / f"{point.name}{SUFFIX}", point.name, origin)
@@ -118,10 +123,7 @@ def _of_entry_point(point: EntryPoint) -> FoundAdapter:
 
 def _read(file: Traversable, asked: str, origin: str) -> FoundAdapter:
     """Read an adapter; `file` may be a Path, or lie in an archive."""
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise AdapterError(f"{origin}: cannot be read: {error.strerror or error}") from None
+    data = _bytes(file, origin, LARGEST)
     adapter = read_adapter(data, origin)
     beside = {name: _beside(file, name, origin) for name in adapter.install.files}
     return FoundAdapter(adapter, asked, origin, data.decode("utf-8"), beside)
@@ -131,7 +133,34 @@ def _beside(file: Traversable, name: str, origin: str) -> bytes:
     folder = file.parent if isinstance(file, Path) else None
     if folder is None:
         raise AdapterError(f"{origin}: install.files needs an adapter that lies in a folder")
+    return _bytes(folder.joinpath(name), f"{origin}: install.files: {name}", LARGEST_FILE)
+
+
+def _bytes(file: Traversable, what: str, largest: int) -> bytes:
+    """The content of a file, and never of a device or a pipe, which has no end."""
     try:
-        return folder.joinpath(name).read_bytes()
+        regular = not isinstance(file, Path) or stat.S_ISREG(file.stat().st_mode)
+        data = _beginning(file, largest + 1) if regular else b""
     except OSError as error:
-        raise AdapterError(f"{origin}: install.files: {name}: {error.strerror or error}") from None
+        raise AdapterError(f"{what}: cannot be read: {error.strerror or error}") from None
+    except ValueError as error:  # a NUL character in the name
+        raise AdapterError(f"{what!r}: cannot be read: {error}") from None
+    if not regular:
+        raise AdapterError(f"{what}: is not a file")
+    if len(data) > largest:
+        raise AdapterError(f"{what}: has more than {largest:,} bytes")
+    return data
+
+
+def _beginning(file: Traversable, size: int) -> bytes:
+    with file.open("rb") as opened:
+        data: bytes = opened.read(size)
+    return data
+
+
+def _refuse_links_away(path: Path, found: FoundAdapter) -> None:
+    """A file of an adapter by path may come from anybody: it must not bring along what else lies here."""
+    folder = path.parent.resolve()
+    for name in found.adapter.install.files:
+        if not (folder / name).resolve().is_relative_to(folder):
+            raise AdapterError(f"{path}: install.files: {name} leads out of its folder")

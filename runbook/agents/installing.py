@@ -17,6 +17,7 @@ from runbook.agents.errors import InstallError
 from runbook.agents.registries import Say, install_npm, install_pypi
 from runbook.agents.target import TOOLS, Target, run_inside
 from runbook.agents.templates import Values, fill, fill_texts, fill_words
+from runbook.agents.texts import VERSION
 from runbook.agents.tool_chain import (
     RECORD,
     TOOLS_FOLDER,
@@ -48,6 +49,8 @@ class Installer:
             InstallError: it cannot be made, or does not run in the sandbox; nothing is left behind.
             SandboxError: the sandbox cannot be started.
         """
+        if not re.fullmatch(VERSION, version):
+            raise InstallError(f"{version!r} is no version: letters, digits, dots, + and -")
         target = Target.inside(self.sandbox)
         folder = chain_folder(self.root, found, version, target)
         if (folder / RECORD).is_file():
@@ -118,11 +121,16 @@ class Installer:
             packages |= install_pypi(pypi, tools, target, self.say)
         for name, data in found.files.items():
             path = tools / name
+            _refuse_outside(path, tools, "files", name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         for pattern in recipe.remove:
             for path in sorted(tools.glob(fill(pattern, values))):
-                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+                _refuse_outside(path.parent / "any", tools, "remove", pattern)
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)  # its folder may have been removed just before
         if recipe.pypi or found.files:
             self.say("compiling Python files")
             self._compile(tools)
@@ -166,7 +174,7 @@ def probe(found: FoundAdapter, version: str, sandbox: Sandbox, tools: Path, targ
             f"{adapter.name} {version} does not run in the {sandbox.name} sandbox: {said.words}"
         )
     read = re.search(adapter.probe.pattern, said.stdout + said.stderr)
-    if read is None:
+    if read is None or read[1] is None:
         raise InstallError(f"{adapter.name} {version} does not say its version: {said.words}")
     if read[1] != version:
         raise InstallError(f"{adapter.name} {version} was asked for, but it calls itself {read[1]}")
@@ -176,6 +184,16 @@ def probe(found: FoundAdapter, version: str, sandbox: Sandbox, tools: Path, targ
 def platform_values(version: str, target: Target) -> dict[str, str | int | None]:
     """What is known when packages are installed."""
     return {"version": version, "arch": target.arch, "machine": target.machine}
+
+
+def _refuse_outside(path: Path, tools: Path, key: str, named: str) -> None:
+    """A package may hold links, and what is written or removed through one must still lie in the tool chain.
+
+    Raises:
+        InstallError: it does not.
+    """
+    if not path.resolve().is_relative_to(tools.resolve()):
+        raise InstallError(f"install.{key}: {named} leads out of the tool chain")
 
 
 def open_to_all(tools: Path) -> None:

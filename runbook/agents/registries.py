@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -50,9 +50,10 @@ def install_npm(packages: Sequence[str], tools: Path, target: Target, say: Say) 
     options = ["--ignore-scripts", "--no-save", "--no-package-lock", "--omit=dev", "--no-audit", "--no-fund"]
     platform = ["--os=linux", f"--cpu={target.arch}", "--libc=glibc"]
     command = [*_npm(tools.parent, say), "install", "--prefix", str(tools), "--loglevel=error"]
-    _run("npm", [*command, *options, *platform, *packages], packages, tools.parent, say)
+    _run("npm", [*command, *options, *platform, "--", *packages], packages, tools.parent, say)
     lock = tools / "node_modules" / ".package-lock.json"
     locked = orjson.loads(lock.read_bytes())["packages"]
+    _refuse_foreign(locked)
     return {name.rpartition("node_modules/")[2]: one["version"] for name, one in sorted(locked.items())}
 
 
@@ -67,7 +68,7 @@ def install_pypi(packages: Sequence[str], tools: Path, target: Target, say: Say)
     for platform in _platforms(target):
         wheels += ["--platform", platform]
     _pip(
-        ["--no-compile", "--no-warn-conflicts", "--target", str(site), *wheels, *packages],
+        ["--no-compile", "--no-warn-conflicts", "--target", str(site), *wheels, "--", *packages],
         packages,
         tools,
         say,
@@ -76,6 +77,18 @@ def install_pypi(packages: Sequence[str], tools: Path, target: Target, say: Say)
         _name_any_python(script)
     names = [folder.name.removesuffix(".dist-info") for folder in sorted(site.glob("*.dist-info"))]
     return {name: version for name, _, version in (one.partition("-") for one in names)}
+
+
+def _refuse_foreign(locked: Mapping[str, Mapping[str, object]]) -> None:
+    """Refuse what is no package of a registry: a package may depend on folders of this machine.
+
+    Raises:
+        InstallError: one does.
+    """
+    for name, one in locked.items():
+        origin = one.get("resolved", "https:")  # a package that another one brings along has none
+        if one.get("link") or not name.startswith("node_modules/") or not str(origin).startswith("http"):
+            raise InstallError(f"npm: {name} comes from {origin}, not from a registry; nothing was installed")
 
 
 def _npm(folder: Path, say: Say) -> list[str]:
@@ -98,7 +111,7 @@ def _pip(arguments: list[str], packages: Sequence[str], folder: Path, say: Say) 
             f"packages of PyPI are installed with pip, which {sys.executable} lacks: "
             f"{sys.executable} -m ensurepip brings it"
         )
-    _run("pip", [sys.executable, "-m", "pip", "install", "--quiet", *arguments], packages, folder, say)
+    _run("pip", [sys.executable, "-P", "-m", "pip", "install", "--quiet", *arguments], packages, folder, say)
 
 
 def _platforms(target: Target) -> list[str]:

@@ -1,6 +1,7 @@
 """An adapter file says everything about a CLI, and what is wrong with one is said in one line."""
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -76,11 +77,29 @@ def folder(tmp_path: Path) -> Path:
     [
         ('nmae = "x"', "nmae: there is no such key"),
         ("[env]\nKEY = 'a {modle}'", "there is no placeholder {modle}; there are {arch}"),
-        ('[home]\n"../out" = "x"', "is not a path below HOME"),
+        ('[home]\n"../out" = "x"', "is not a path below its folder"),
+        ('[home]\n"a\\nb" = "x"', "is not a path below its folder"),
+        ('[home]\na = "x"\n"a/b" = "x"', "home: a cannot be a file and a folder"),
+        ('[home]\n"{model}" = "x"', "home: a path holds no placeholder"),
         ('[home]\n"/etc/x" = "x"', "home"),
         ("[env]\nE = '{effort}'", "say which efforts there are"),
         ("[efforts]\nlow = 1", "an effort would change nothing"),
         ("x = [", "line"),
+        (f"x = {'[' * 5000}{']' * 5000}", "too many levels"),
+        (f"[env]\nX = {'[' * 40}{']' * 40}", "env: has more than 32 levels"),
+        (f"[env]\n{'.'.join('a' * 3000)} = 1", "env.a"),
+        ("[env]\nX = nan", "env: nan is no number in JSON"),
+        (f"[env]\nX = {'9' * 30}", "more than 64 bits"),
+        ("[env]\nX = 2020-01-01", "env.X: "),
+        ('[env]\nX = "a\\u0000b"', "env: X holds a NUL character"),
+        ('[env]\n"A=B" = "x"', "env.A=B: must have the form"),
+        ('[env]\n"" = "x"', "must have the form"),
+        ('[env]\nHOME = "/workspace"', "HOME is the sandbox's own"),
+        ('"\\u001b[2J" = 1', ": there is no such key"),
+        ('stream = "nope"', "stream: there is no parser 'nope'; there are codex"),
+        ('summary = "\\u001b[2J"', "summary: must be one line"),
+        ('summary = "\\u202e"', "summary: must be one line"),
+        ('quirks = ["a\\nb"]', "quirks.0: must be one line"),
     ],
 )
 def test_a_wrong_file_is_named_with_its_key(change: str, said: str) -> None:
@@ -90,6 +109,86 @@ def test_a_wrong_file_is_named_with_its_key(change: str, said: str) -> None:
         read_adapter(text.encode(), "./mine.toml")
     assert str(refused.value).startswith("./mine.toml: ")
     assert said in str(refused.value)
+    assert str(refused.value).isprintable()
+    assert len(str(refused.value)) < 1200
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            'argv = ["mine", "--model", "{model}"]',
+            "argv = [[]]",
+            "argv: the first word must name the program",
+        ),
+        (
+            'argv = ["mine", "--model", "{model}"]',
+            'argv = [""]',
+            "argv: the first word must name the program",
+        ),
+        ('"--model", "{model}"', "[]", "argv: a list in it is empty"),
+        ('"--model"', '"a\\u0000"', "argv: a word holds a NUL"),
+        ('argv = ["mine", "--version"]', 'argv = [""]', "probe.argv: the first word must name the program"),
+        ('"--version"', '"{effort}"', "probe.argv: {effort} has no value"),
+        ("[probe]", "[probe]\npattern = '('", "probe.pattern: is not a regular expression"),
+        ("[probe]", "[probe]\npattern = '1.0'", "probe.pattern: needs a group"),
+    ],
+)
+def test_a_command_that_cannot_work_is_named_with_its_key(old: str, new: str, said: str) -> None:
+    with pytest.raises(AdapterError) as refused:
+        read_adapter(SMALLEST.replace(old, new).encode(), "./mine.toml")
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("files", "../../victim.sh"),
+        ("files", "/etc/passwd"),
+        ("files", "a/./b"),
+        ("remove", "../../precious"),
+        ("remove", "node_modules/../../*"),
+        ("remove", "a**"),
+        ("npm", "--registry=http://evil"),
+        ("npm", "git+https://host/x"),
+        ("npm", "owner/repository"),
+        ("npm", "mine@owner/repository"),
+        ("npm", "mine@npm:other@1.0.0"),
+        ("npm", "./mine@1.0.0"),
+        ("npm", "mine@file:../mine"),
+        ("npm", "mine-1.0.0.tgz"),
+        ("npm", "mine@1.0.0.tgz"),
+        ("npm", "mine"),
+        ("pypi", "--no-binary=:all:"),
+        ("pypi", "-e"),
+        ("pypi", "/path/mine"),
+        ("pypi", "./mine==1.0"),
+        ("pypi", "mine @ https://host/mine.whl"),
+        ("pypi", "mine==1.0 --config-settings=x"),
+        ("pypi", "mine"),
+    ],
+)
+def test_an_installation_cannot_leave_its_folder_or_its_registry(key: str, value: str) -> None:
+    text = SMALLEST.replace('npm = ["mine@{version}"]', f'{key} = ["{value}"]')
+    with pytest.raises(AdapterError, match=rf"install\.{key}"):
+        read_adapter(text.encode(), "mine.toml")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("npm", "@scope/mine-linux-{arch}@{version}"),
+        ("npm", "mine@1.0.0-rc.1+build-{machine}"),
+        ("pypi", "mine[extra,other]=={version}"),
+        ("remove", "**/tests"),
+        ("files", "deep/mine.py"),
+    ],
+)
+def test_what_an_installation_needs_is_taken(key: str, value: str) -> None:
+    text = SMALLEST.replace('npm = ["mine@{version}"]', f'npm = ["x@1"]\n{key} = ["{value}"]')
+    if key == "npm":
+        text = SMALLEST.replace("mine@{version}", value)
+    assert getattr(read_adapter(text.encode(), "mine.toml").install, key) == [value]
 
 
 def test_an_option_that_may_have_no_value_must_be_a_list_of_its_own() -> None:
@@ -215,6 +314,31 @@ def test_a_file_that_is_not_there_is_named() -> None:
         Catalogue().find("/nowhere/x.toml")
 
 
+def test_what_is_no_file_of_a_sensible_size_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "folder.toml").mkdir()
+    for name in ("pipe", "folder"):
+        with pytest.raises(AdapterError, match="is not a file"):
+            Catalogue().find(str(tmp_path / f"{name}.toml"))
+    (tmp_path / "big.toml").write_text(SMALLEST + f"[env]\nX = '{'x' * 300_000}'")
+    with pytest.raises(AdapterError, match="has more than 262,144 bytes"):
+        Catalogue().find(str(tmp_path / "big.toml"))
+    with pytest.raises(AdapterError, match="null byte"):
+        Catalogue().find("a\0b.toml")
+
+
+def test_a_file_by_path_brings_nothing_along_from_elsewhere(folder: Path) -> None:
+    (folder / "mine.toml").write_text(SMALLEST.replace("npm =", 'files = ["key"]\nnpm ='))
+    (folder.parent / "secret").write_text("secret")
+    (folder / "key").symlink_to(folder.parent / "secret")
+    with pytest.raises(AdapterError, match="key leads out of its folder"):
+        Catalogue().find(str(folder / "mine.toml"))
+    (folder / "key").unlink()
+    (folder / "key").symlink_to("/dev/zero")
+    with pytest.raises(AdapterError, match=r"key: is not a file"):
+        Catalogue().find(str(folder / "mine.toml"))
+
+
 def test_a_file_that_takes_anothers_name_is_refused(folder: Path) -> None:
     (folder / "mine.toml").write_text(SMALLEST.replace('"mine"', '"codex"', 1))
     with pytest.raises(AdapterError, match="calls itself 'codex', as another agent does"):
@@ -260,6 +384,8 @@ def test_a_package_that_breaks_is_named_and_others_still_work() -> None:
             {"name": "codex", "model": "m", "effort": "huge"},
             "no effort 'huge'; it knows: none, minimal",
         ),
+        ({"name": "codex", "model": "a\0b"}, "no text that a program can be given"),
+        ({"name": "codex", "model": "\udcff"}, "no text that a program can be given"),
         ({"name": "codex", "model": "m"}, "is not installed: runbook agents install codex==0.171.0"),
         ({"name": "codex", "model": "m", "version": "9.9"}, "runbook agents install codex==9.9"),
         ({"name": "scout", "model": "m"}, "--model goes with an agent that asks a model, not with scout"),

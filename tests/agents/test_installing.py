@@ -5,6 +5,8 @@ import json
 import stat
 import tarfile
 import threading
+from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -20,22 +22,72 @@ from sandbox.process import ProcessSandbox
 CLI = "node_modules/mine/cli.py"
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> str:
-    """An npm package of one program that says its version; its install script would leave a file."""
-    described = {"name": "mine", "version": "1.2.3", "scripts": {"postinstall": f"touch {tmp_path}/RAN"}}
-    members = {
-        "package/package.json": json.dumps(described),
-        "package/cli.py": "print('mine 1.2.3')\n",
-        "package/useless.bin": "x" * 1000,
-    }
-    path = tmp_path / "mine.tgz"
-    with tarfile.open(path, "w:gz") as archive:
+class Registry(ThreadingHTTPServer):
+    """What npm needs of its registry, for packages given as member name to text."""
+
+    def __init__(self, packages: Mapping[str, Mapping[str, str]]) -> None:
+        super().__init__(("127.0.0.1", 0), Answer)
+        self.address = f"http://127.0.0.1:{self.server_port}/"
+        self.files: dict[str, bytes] = {}
+        for name, members in packages.items():
+            described = json.loads(members["package.json"])
+            described["dist"] = {"tarball": f"{self.address}{name}.tgz"}
+            version = described["version"]
+            listed = {"name": name, "dist-tags": {"latest": version}, "versions": {version: described}}
+            self.files[f"/{name}"] = json.dumps(listed).encode()
+            self.files[f"/{name}.tgz"] = packed(members)
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+
+class Answer(BaseHTTPRequestHandler):
+    """Of the registry."""
+
+    server: Registry
+
+    def do_GET(self) -> None:
+        data = self.server.files.get(self.path, b"")
+        self.send_response(200 if data else 404)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def packed(members: Mapping[str, str]) -> bytes:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:gz") as archive:
         for name, text in members.items():
-            entry = tarfile.TarInfo(name)
+            entry = tarfile.TarInfo(f"package/{name}")
             entry.size, entry.mode = len(text), 0o600
             archive.addfile(entry, io.BytesIO(text.encode()))
-    return str(path)
+    return file.getvalue()
+
+
+@pytest.fixture
+def publish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
+    """Offer npm a package of one program that says its version; its install script would leave a file."""
+    registries: list[Registry] = []
+
+    def offer(**more: object) -> str:
+        script = {"postinstall": f"touch {tmp_path}/RAN"}
+        described = {"name": "mine", "version": "1.2.3", "scripts": script, **more}
+        program = {"cli.py": "print('mine 1.2.3')\n", "useless.bin": "x" * 1000}
+        registries.append(Registry({"mine": {"package.json": json.dumps(described), **program}}))
+        monkeypatch.setenv("npm_config_registry", registries[-1].address)
+        monkeypatch.setenv("npm_config_cache", str(tmp_path / "cache"))
+        return "mine@1.2.3"
+
+    yield offer
+    for registry in registries:
+        registry.shutdown()
+        registry.server_close()
+
+
+@pytest.fixture
+def package(publish: Callable[..., str]) -> str:
+    return publish()
 
 
 def found(package: str, **install: object) -> FoundAdapter:
@@ -48,9 +100,7 @@ def found(package: str, **install: object) -> FoundAdapter:
             "probe": {"argv": ["{python}", f"{{tools}}/{CLI}"]},
         }
     )
-    return FoundAdapter(
-        adapter, "mine", "mine.toml", "", {"extra.py": b"pass\n"} if "files" in install else {}
-    )
+    return FoundAdapter(adapter, "mine", "mine.toml", "", dict.fromkeys(adapter.install.files, b"pass\n"))
 
 
 @pytest.fixture
@@ -85,10 +135,36 @@ def test_no_script_of_a_package_runs_on_this_machine(root: Path, package: str, t
 
 
 @pytest.mark.needs("agents")
-def test_a_second_install_needs_no_registry(root: Path, package: str) -> None:
+def test_a_package_cannot_bring_a_folder_of_this_machine(
+    root: Path, publish: Callable[..., str], tmp_path: Path
+) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "package.json").write_text('{"name": "precious", "version": "1.0.0"}')
+    package = publish(dependencies={"precious": f"file:{tmp_path}/precious"})
+    with pytest.raises(InstallError, match=r"precious comes from .*, not from a registry"):
+        installer(root).install(found(package, remove=["node_modules/precious/*"]), "1.2.3")
+    assert [path.name for path in (tmp_path / "precious").iterdir()] == ["package.json"]
+    assert list(installed(root)) == []
+
+
+@pytest.mark.needs("agents")
+def test_nothing_but_what_lies_in_the_tool_chain_is_removed(root: Path, package: str) -> None:
+    with pytest.raises(InstallError, match="leads out of the tool chain"):
+        installer(root).install(found(package, remove=["**"]), "1.2.3")
+
+
+def test_a_version_is_no_path(root: Path) -> None:
+    with pytest.raises(InstallError, match=r"1\.2\.3' is no version"):
+        installer(root).install(found("mine@1.2.3"), "../../1.2.3")
+
+
+@pytest.mark.needs("agents")
+def test_a_second_install_needs_no_registry(
+    root: Path, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = installer(root).install(found(package), "1.2.3")
     before = (folder / "chain.json").stat().st_mtime_ns
-    Path(package).unlink()
+    monkeypatch.setenv("npm_config_registry", "http://127.0.0.1:9/")
     assert installer(root).install(found(package), "1.2.3") == folder
     assert (folder / "chain.json").stat().st_mtime_ns == before
 
@@ -164,14 +240,14 @@ def test_a_registry_that_is_not_reached_is_said(
         "pypi": {"npm": [], "pypi": ["no-such-package==1.2.3"]},
     }
     with pytest.raises(InstallError, match="does not reach its registry for no-such-package"):
-        installer(root).install(found("", **spec[client]), "1.2.3")
+        installer(root).install(found("mine@1.2.3", **spec[client]), "1.2.3")
     assert list(installed(root)) == []
 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "agents").write_text("a file")
     with pytest.raises(InstallError, match=r"mine cannot be installed in .*agents"):
-        installer(tmp_path / "agents").install(found("mine.tgz"), "1.2.3")
+        installer(tmp_path / "agents").install(found("mine@1.2.3"), "1.2.3")
 
 
 def test_of_all_versions_that_pip_lists_the_newest_are_told() -> None:
