@@ -45,7 +45,34 @@ def describe(exchange: Exchange, provider: str, judge: Judge, mask: KeyMask) -> 
 
     `mask` is for what only decoding brought to light: the bytes of the answer went through one already.
     """
-    call = ModelCall(
+    call = _outline(exchange, provider)
+    body = b"".join(exchange.chunks)
+    if call.wire is not None:
+        _read(call, exchange, body, judge)
+    if call.outcome is None and (exchange.asked or exchange.gone):
+        call.outcome, call.detail = _judge_status(call, exchange, body)
+    call.detail = _one_line(call.detail)
+    call.abandoned = bool(exchange.gone) and (call.cut or call.status is None)
+    if exchange.asked:
+        call.estimated_usage = untold_usage(call, exchange.request)
+        price = judge.prices.of(call.actual_model) or judge.prices.of(call.requested_model)
+        call.estimated_cost_usd = price.cost(call.estimated_usage) if price and call.estimated_usage else None
+    said = call.model_dump_json().encode()
+    masked = mask.whole(said)
+    return call if masked == said else ModelCall.model_validate_json(masked)
+
+
+def describe_unread(exchange: Exchange, provider: str, error: Exception) -> ModelCall:
+    """The record of an exchange that `describe` failed on."""
+    call = _outline(exchange, provider)
+    call.outcome = call.outcome or Outcome.PROVIDER_ERROR
+    call.detail = f"the answer could not be read ({type(error).__name__})"
+    return call
+
+
+def _outline(exchange: Exchange, provider: str) -> ModelCall:
+    """What is known of an exchange without reading what was said."""
+    return ModelCall(
         number=exchange.number,
         wire=exchange.route.wire if exchange.route and exchange.generates and exchange.asked else None,
         provider=provider,
@@ -62,20 +89,6 @@ def describe(exchange: Exchange, provider: str, judge: Judge, mask: KeyMask) -> 
         rate_limit_seconds=exchange.rate_limit_seconds,
         replayed=exchange.replayed,
     )
-    body = b"".join(exchange.chunks)
-    if call.wire is not None:
-        _read(call, exchange, body, judge)
-    if call.outcome is None and (exchange.asked or exchange.gone):
-        call.outcome, call.detail = _judge_status(call, exchange, body)
-    call.detail = _one_line(call.detail)
-    call.abandoned = bool(exchange.gone) and (call.cut or call.status is None)
-    if exchange.asked:
-        call.estimated_usage = untold_usage(call, exchange.request)
-        price = judge.prices.of(call.actual_model) or judge.prices.of(call.requested_model)
-        call.estimated_cost_usd = price.cost(call.estimated_usage) if price and call.estimated_usage else None
-    said = call.model_dump_json().encode()
-    masked = mask.whole(said)
-    return call if masked == said else ModelCall.model_validate_json(masked)
 
 
 def _read(call: ModelCall, exchange: Exchange, body: bytes, judge: Judge) -> None:

@@ -1,14 +1,17 @@
 """Writing an attempt's record: `model_calls.jsonl` and `model_bodies.jsonl`."""
 
+import logging
 import os
 from pathlib import Path
 
 from runbook.gateway.bodies import CALLS, BodyLog, load_calls, write_whole
-from runbook.gateway.describing import Judge, describe
+from runbook.gateway.describing import Judge, describe, describe_unread
 from runbook.gateway.exchange import Exchange
 from runbook.gateway.keys import KeyMask
 from runbook.gateway.parts import Splitter, digest_of
 from runbook.gateway.records import ModelCall
+
+_log = logging.getLogger(__name__)
 
 
 class Recorder:
@@ -33,7 +36,7 @@ class Recorder:
 
     def record(self, exchange: Exchange) -> ModelCall:
         """Describe an exchange that is over, and write it down."""
-        call = describe(exchange, self._provider, self._judge, self._mask)
+        call = self._describe(exchange)
         call.tool_results = [result for result in call.tool_results if result.id not in self._seen_results]
         self._seen_results.update(result.id for result in call.tool_results)
         parts = self._request_parts(call, exchange)
@@ -48,6 +51,15 @@ class Recorder:
         self._bodies.add(parts, results)
         write_whole(self._calls, call.model_dump_json(exclude_defaults=True).encode() + b"\n")
         return call
+
+    def _describe(self, exchange: Exchange) -> ModelCall:
+        try:
+            return describe(exchange, self._provider, self._judge, self._mask)
+        except (
+            Exception
+        ) as error:  # what a provider sends may surprise us, and the call took place all the same
+            _log.warning("call %d could not be described: %s", exchange.number, type(error).__name__)
+            return describe_unread(exchange, self._provider, error)
 
     def _request_parts(self, call: ModelCall, exchange: Exchange) -> dict[str, bytes]:
         if not exchange.body:

@@ -110,7 +110,7 @@ class ModelCall(BaseModel):
     tool_results: list[ToolResult] = []
     request: list[str] = []
     """Digest of the root part of the request body; it names the other parts (`parts.py`), all of which lie in
-    `model_bodies.jsonl`. Empty where the request had no body."""
+    `model_bodies.jsonl`. Empty where the request had no body or was refused."""
     request_is_json: bool = True
     """False where the root part is the raw body instead."""
     response: str | None = None

@@ -25,7 +25,6 @@ from runbook.gateway.connections import LARGEST_HEAD, MOST_CONNECTIONS
 from runbook.gateway.wires import anthropic, openai_chat, openai_responses
 from tests.gateway.scripted import CHAT, SSE, Scripted, chat_request, chat_stream, event
 
-
 LETTERS = "a" * 50
 
 
@@ -233,3 +232,17 @@ def test_closing_waits_only_so_long_for_the_record_and_others_go_on(attempt, pro
     assert time.monotonic() - began < 3
     assert other.line.close().calls == 2
     go_on.set()
+
+
+def test_a_call_that_cannot_be_described_is_still_recorded(attempt, provider, monkeypatch):
+    def surprised(*_: object) -> None:
+        raise KeyError("new field")
+
+    monkeypatch.setattr(openai_chat, "read_response", surprised)
+    provider.answers = [chat_stream()]
+    opened = attempt()
+    opened.post(CHAT, chat_request())
+    assert opened.line.close().calls == 1
+    call = load_calls(opened.folder)[0]
+    assert (call.outcome, call.detail) == ("provider_error", "the answer could not be read (KeyError)")
+    assert load_request(opened.folder, call) == chat_request()
