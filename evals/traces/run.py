@@ -113,7 +113,9 @@ def _question(
         )
         last = reading or AttemptReading(AttemptFigures())
         candidates = _candidates(place, names)
-    traced = bool(attempts and attempts[-1].figures)
+    told = attempts[-1].figures if attempts else None
+    # A program that asks no model and calls no tool (scout) opens states that no trace can tell of.
+    traced = told is not None and bool(told.calls or told.tokens)
     cited = share_hit(states_of(query.evidence.trajectory_spans) if query.evidence else (), gold)
     golden = [at for state, at in last.opened.items() if gold and at is not None and is_gold(state, gold)]
     return QuestionTrace(

@@ -22,8 +22,6 @@ _FUNNEL = {
     "answered": "right",
     "answered_from_gold": "right, all cited",
 }
-_BY_TOOL_CALLS = ("listed", "opened")
-"""Stages of which nothing is known where no tool call is on record."""
 _LEGEND = (
     "guided: through ./memory, manifests, candidates or the index; raw: searched or read the haystack's "
     "files itself; setup: the task and the helper's help; output: wrote or handed in evidence"
@@ -127,8 +125,7 @@ def _costs(group: GroupFigures) -> Row:
 
 
 def _gold(group: GroupFigures) -> Row:
-    untold = () if group.calls_per_question else _BY_TOOL_CALLS
-    return tuple(NONE if stage in untold else percent(group.funnel[stage]) for stage in _FUNNEL)
+    return tuple(percent(group.funnel[stage]) for stage in _FUNNEL)
 
 
 def _errors(group: GroupFigures) -> Row:
