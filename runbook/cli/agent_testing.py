@@ -76,7 +76,7 @@ def test_agents(
         f"{counted(total, 'case')}, {parallel} at a time; a case takes from seconds to minutes, all "
         f"{len(_cases(''))} take an agent 15 minutes and more"
     )
-    with _attempts(out, results, console) as folder, ExitStack() as stack:
+    with attempts_folder(out, results, console) as folder, ExitStack() as stack:
         kit = Kit(
             server=stack.enter_context(_server(server)),
             haystack=stack.enter_context(_haystack()),
@@ -102,7 +102,7 @@ def test_agents(
 
 
 @contextmanager
-def _attempts(out: Path | None, results: "list[CaseResult]", console: Console) -> Iterator[Path]:
+def attempts_folder(out: Path | None, results: "list[CaseResult]", console: Console) -> Iterator[Path]:
     """The folder of the attempts: the one named, else a new one, which stays only where there is a reason."""
     folder = (out or _new_folder()).resolve()
     try:

@@ -5,11 +5,13 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import helpers
 from instructions import InstructionOptions
@@ -22,6 +24,7 @@ from runbook.agents.conformance.haystack import trajectories
 from runbook.agents.conformance.kit import CaseResult, Kit, Terms
 from runbook.agents.conformance.observing import Observed, processes_with
 from runbook.attempt import Arm, AttemptSettings
+from runbook.cli.agent_testing import attempts_folder
 from runbook.memory import AttemptRecord
 from runbook.outcomes import Outcome
 from runbook.traces import Kind, Source, TraceEvent
@@ -124,6 +127,33 @@ def test_cases_have_names_of_their_own_and_modes_that_exist() -> None:
     for case in CASES:
         numbered = case.mode.rstrip("0123456789")
         assert f"`{case.mode}`" in known or f"`{numbered}N`" in known, case.mode
+
+
+def kept(
+    out: Path | None, results: list[CaseResult], ending: BaseException | None = None
+) -> tuple[str, bool]:
+    """What is said of the folder of attempts once a run with these results has ended, and if it is there."""
+    said = StringIO()
+    with suppress(KeyboardInterrupt), attempts_folder(out, results, Console(file=said, width=400)) as folder:
+        (folder / "attempt").mkdir(parents=True)
+        if ending:
+            raise ending
+    return said.getvalue(), folder.is_dir()
+
+
+def test_attempts_stay_where_there_is_a_reason_and_their_place_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUNBOOK_HOME", str(tmp_path / "home"))
+    good, bad = CaseResult("a", "healthy", "pass"), CaseResult("a", "healthy", "fail")
+    assert kept(None, [good]) == ("", False)
+    assert kept(tmp_path / "mine", [good]) == (f"attempts are kept in {tmp_path}/mine\n", True)
+    said, there = kept(None, [bad])
+    assert there
+    assert f"attempts are kept in {tmp_path}/home/agent-tests/" in said
+    said, there = kept(None, [good], KeyboardInterrupt())
+    assert there
+    assert said.startswith(f"1 case done; attempts are kept in {tmp_path}/home/agent-tests/")
 
 
 def command_line(*arguments: str) -> "subprocess.CompletedProcess[str]":
