@@ -307,3 +307,24 @@ def test_nonsense_is_read_as_nothing(module, body):
         "contents": [{"parts": 3}],
     }
     module.tool_results(odd)
+
+
+@pytest.mark.parametrize("usage", ["1e400", "NaN", "9" * 5000, "9" * 30, "-1", "1.5", "true"])
+def test_a_number_that_is_no_count_costs_only_itself(usage):
+    choices = b'{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}],'
+    body = choices + b'"usage":{"prompt_tokens":%b,"completion_tokens":5}}' % usage.encode()
+    reading = openai_chat.read_response(body, JSON, {})
+    assert (reading.text, reading.ended, reading.error) == ("hi", True, "")
+    assert (reading.usage.fresh_input, reading.usage.output) == (None, 5)
+
+
+def test_texts_that_no_utf8_can_hold_cost_only_a_character():
+    tool = rb'{"id":"1","function":{"name":"x","arguments":"\udfff"}}'
+    message = rb'{"content":"a\ud800b","tool_calls":[' + tool + b"]}"
+    answer = b'{"choices":[{"message":' + message + b',"finish_reason":"stop"}]}'
+    for body, type_ in ((answer, JSON), (b"data: " + answer + b"\n\n", SSE)):
+        reading = openai_chat.read_response(body, type_, {})
+        assert (reading.text, reading.ended) == ("a?b", True)
+        assert reading.tool_calls == [ToolCall(id="1", name="x", arguments="?")]
+    reading = openai_chat.read_response(answer.replace(rb"\ud800", b"\xff"), JSON, {})
+    assert reading.text == "a\ufffdb"

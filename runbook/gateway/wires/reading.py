@@ -4,6 +4,7 @@ Everything here comes from a provider or an agent: any field may be missing or o
 """
 
 import json
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -12,6 +13,10 @@ from typing import Any
 import orjson
 
 from runbook.gateway.records import ToolCall, Usage
+
+_MOST_DIGITS = 100
+_LARGEST_COUNT = 10**12
+"""Tokens; a number above is no count, and sums of it would fit no record."""
 
 
 @dataclass(slots=True)
@@ -73,7 +78,9 @@ def as_count(value: object) -> int | None:
     """A token count, or None where the field does not hold one."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= _LARGEST_COUNT else None
 
 
 def as_json_text(value: object) -> str:
@@ -120,14 +127,45 @@ def error_text(value: object) -> str:
     return ": ".join(part for part in (kind, message) if part) or "error"
 
 
+def loads(data: bytes) -> Any:
+    """The JSON value that a provider sent, read as widely as agents' own parsers do.
+
+    Lone surrogates and bytes that are no UTF-8 become marks of replacement, what is no number becomes None.
+
+    Raises:
+        ValueError: no JSON all the same.
+    """
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        value = json.loads(
+            data.decode("utf-8", "replace"),
+            parse_float=_finite,
+            parse_int=lambda digits: int(digits) if len(digits) < _MOST_DIGITS else None,
+            parse_constant=lambda _: None,
+            strict=False,
+        )
+        return orjson.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def _finite(number: str) -> float | None:
+    value = float(number)
+    return value if math.isfinite(value) else None
+
+
 def events(body: bytes) -> Iterator[dict[str, Any]]:
     """The JSON objects of an event stream; anything else in it is passed over."""
     for data in _event_data(body):
+        if data == b"[DONE]":
+            yield {"type": "[DONE]"}
+            continue
         try:
-            event = orjson.loads(data)
-        except orjson.JSONDecodeError:
-            if data == b"[DONE]":
-                yield {"type": "[DONE]"}
+            event = loads(data)
+        except ValueError:
             continue
         if isinstance(event, dict):
             yield event
@@ -150,7 +188,7 @@ def objects(body: bytes, content_type: str) -> Iterable[dict[str, Any]]:
     if "event-stream" in content_type or body.startswith((b"data:", b"event:", b":")):
         return events(body)
     try:
-        value = orjson.loads(body)
-    except orjson.JSONDecodeError:
+        value = loads(body)
+    except ValueError:
         return ()
     return [item for item in as_list(value) if isinstance(item, dict)] or [as_dict(value)]
