@@ -21,6 +21,7 @@ from runbook.gateway.records import ModelCall
 CALLS = "model_calls.jsonl"
 BODIES = "model_bodies.jsonl"
 _WORTH_PACKING = 200
+_BLOCK = 2**16
 _BEST, _FAST = 9, 1
 _LARGE = 2**20
 """Bytes from which the best compression would take seconds."""
@@ -124,7 +125,8 @@ class BodyLog:
 
     def __init__(self, folder: Path) -> None:
         self._known = Bodies(folder).digests() if (folder / BODIES).exists() else set[str]()
-        self._file = os.open(folder / BODIES, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._file = os.open(folder / BODIES, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        cut_torn_line(self._file)
 
     def add(self, parts: Mapping[str, bytes], results: Mapping[str, tuple[int, int]]) -> None:
         """Write those parts that are not there yet; for those in `results` only where their text lies."""
@@ -143,6 +145,24 @@ class BodyLog:
         """Flush to the disk."""
         os.fsync(self._file)
         os.close(self._file)
+
+
+def cut_torn_line(descriptor: int) -> None:
+    """Take away a last line that was cut off, so that what is appended begins a line.
+
+    The file must be open for reading, too.
+    """
+    end = os.fstat(descriptor).st_size
+    at = end
+    while at > 0:
+        start = max(0, at - _BLOCK)
+        found = os.pread(descriptor, at - start, start).rfind(b"\n")
+        if found >= 0:
+            at = start + found + 1
+            break
+        at = start
+    if at < end:
+        os.ftruncate(descriptor, at)
 
 
 def _read(path: Path, start: int, length: int) -> bytes:

@@ -141,6 +141,10 @@ class Gateway:
                 recorder = Recorder(order.folder, provider.name, self._judge, provider.key)
             except OSError as error:
                 raise GatewayError(f"no record can be written to {order.folder}: {error}") from None
+            except (ValueError, KeyError):
+                raise GatewayError(
+                    f"the record of model calls in {order.folder} is damaged; move the folder away"
+                ) from None
             undo.callback(recorder.close)
             directory = order.directory or self._root.path / secrets.token_hex(5)
             undo.callback(sockets.remove, directory)

@@ -4,7 +4,7 @@ import logging
 import os
 from pathlib import Path
 
-from runbook.gateway.bodies import CALLS, BodyLog, load_calls, write_whole
+from runbook.gateway.bodies import CALLS, BodyLog, cut_torn_line, load_calls, write_whole
 from runbook.gateway.describing import Judge, describe, describe_unread
 from runbook.gateway.exchange import Exchange
 from runbook.gateway.keys import KeyMask
@@ -22,6 +22,7 @@ class Recorder:
 
         Raises:
             OSError: the folder cannot be written to.
+            ValueError: what it holds is no such record.
         """
         self.earlier = load_calls(folder)
         """What the folder's record held before."""
@@ -32,7 +33,8 @@ class Recorder:
         self._splitter = Splitter()
         self._seen_results = {result.id for call in self.earlier for result in call.tool_results}
         self._bodies = BodyLog(folder)
-        self._calls = os.open(folder / CALLS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._calls = os.open(folder / CALLS, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        cut_torn_line(self._calls)
 
     def record(self, exchange: Exchange) -> ModelCall:
         """Describe an exchange that is over, and write it down."""

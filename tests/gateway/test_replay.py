@@ -1,11 +1,12 @@
 """A recorded run is answered again without a network."""
 
+import json
 import time
 
 import httpx
 import pytest
 
-from runbook.gateway import Gateway, GatewayError, LineOrder, Wire, load_calls
+from runbook.gateway import Gateway, GatewayError, LineOrder, Wire, load_calls, load_request
 from tests.gateway.scripted import CHAT, KEY, SSE, Break, Scripted, chat_request, chat_stream, event
 
 
@@ -192,3 +193,92 @@ def test_attempts_side_by_side_share_a_recording(settings_for, provider, tmp_pat
         line = gateway.open_line(LineOrder(tmp_path, Wire.OPENAI_CHAT, "m"))
         url = f"http://127.0.0.1:{port}{line.prefix}{CHAT}"
         assert [httpx.post(url, json=chat_request(user(name))).status_code for name in "ab"] == [200, 200]
+
+
+def damaged(lines, change):
+    """The recording's lines with the last one, an exchange, changed."""
+    exchange = json.loads(lines[-1])
+    change(exchange)
+    return [*lines[:-1], json.dumps(exchange).encode()]
+
+
+DAMAGES = {
+    "a newer format": (lambda lines: [b'{"cassette":2}', *lines[1:]], "1 tells format 2"),
+    "no version": (lambda lines: lines[1:], "1 is no line of a recording"),
+    "a part that is another": (
+        lambda lines: [lines[0], lines[1].replace(b'"sha256":"', b'"sha256":"0'), *lines[2:]],
+        "2 of the recording is damaged",
+    ),
+    "no parts": (lambda lines: [lines[0], lines[-1]], "2 of the recording is damaged: it names the part"),
+    "a field by another name": (
+        lambda lines: damaged(lines, lambda it: it.update(tries=it.pop("retries"))),
+        "retries: Field required",
+    ),
+    "negative cuts": (lambda lines: damaged(lines, lambda it: it.update(cuts=[[0, -5]])), "cuts.0.1"),
+    "cuts beyond": (lambda lines: damaged(lines, lambda it: it["cuts"].append([9, 5])), "do not add up"),
+    "a header in a header": (
+        lambda lines: damaged(lines, lambda it: it["headers"].append(["x", "a\r\nb: c"])),
+        "headers",
+    ),
+    "a header of no latin-1": (
+        lambda lines: damaged(lines, lambda it: it["headers"].append(["x", "\u2603"])),
+        "headers",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_recording_is_refused_at_the_start(attempt, provider, settings_for, tmp_path, name):
+    cassette = tmp_path / "cassette"
+    record(attempt, provider, cassette, [(chat_request(), chat_stream())])
+    change, message = DAMAGES[name]
+    cassette.write_bytes(b"\n".join(change(cassette.read_bytes().splitlines())) + b"\n")
+    with pytest.raises(
+        GatewayError, match=r"cassette:\d+ .*" + message.removeprefix("1 ").removeprefix("2 ")
+    ):
+        Gateway(settings_for(replay=cassette)).__enter__()
+
+
+def test_recording_goes_on_after_a_line_that_was_cut_off(provider, settings_for, replay, tmp_path):
+    cassette = tmp_path / "cassette"
+    one, two = chat_request(user("1")), chat_request(user("2"))
+
+    def run(request) -> bytes:
+        provider.answers = [chat_stream("a")]
+        with Gateway(settings_for(record=cassette)) as gateway:
+            line = gateway.open_line(LineOrder(tmp_path, Wire.OPENAI_CHAT, "m"))
+            url = f"http://127.0.0.1:{gateway.listen_tcp()}{line.prefix}{CHAT}"
+            return httpx.post(url, json=request).content
+
+    run(one)
+    whole = cassette.read_bytes()
+    run(two)
+    cassette.write_bytes(cassette.read_bytes()[:-40])
+    assert cassette.read_bytes().startswith(whole)
+    received = run(two)
+    opened = replay()
+    assert opened.post(CHAT, two).content == received
+    assert opened.post(CHAT, one).status_code == 200
+
+
+def test_a_record_of_calls_goes_on_after_a_line_that_was_cut_off(attempt, provider):
+    provider.answers = [chat_stream()]
+    opened = attempt()
+    for text in "ab":
+        opened.post(CHAT, chat_request(user(text * 300)))
+    opened.line.close()
+    for name in ("model_calls.jsonl", "model_bodies.jsonl"):
+        path = opened.folder / name
+        path.write_bytes(path.read_bytes()[:-10])
+    again = attempt(order={"folder": opened.folder})
+    again.post(CHAT, chat_request(user("c" * 300)))
+    again.line.close()
+    calls = load_calls(opened.folder)
+    assert [call.number for call in calls] == [1, 2]
+    assert load_request(opened.folder, calls[1])["messages"][0]["content"] == "c" * 300
+
+
+def test_a_record_of_calls_that_is_none_is_said(attempt, tmp_path):
+    (tmp_path / "model_calls.jsonl").write_bytes(b'{"number":"x"}\n')
+    with pytest.raises(GatewayError, match=r"the record of model calls in .* is damaged"):
+        attempt(order={"folder": tmp_path})
