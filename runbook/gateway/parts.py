@@ -22,6 +22,8 @@ _LONG = 256
 """Characters from which a string is a part of its own; below, its digest would cost as much as it saves."""
 _REMEMBERED = 8
 """Lists that a new one may continue: an agent holds few conversations at a time."""
+_LONGEST_REMEMBERED = 20_000
+"""Items of a list that is remembered; no conversation has so many, and each costs memory."""
 _MARKS = ({"$part"}, {"$list"}, {"$plain"})
 
 
@@ -64,7 +66,8 @@ class Splitter:
             {"after": after, "keep": keep, "items": [orjson.Fragment(item) for item in packed[keep:]]}
         )
         digest = _put(node, parts)
-        self._recent.append((digest, marks))
+        if len(marks) <= _LONGEST_REMEMBERED:
+            self._recent.append((digest, marks))
         return {"$list": digest}
 
     def _longest_start(self, marks: list[bytes]) -> tuple[str | None, int]:
