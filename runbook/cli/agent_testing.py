@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from runbook.cli.failures import FAILURE, Mistake
 from runbook.cli.home import home
 from runbook.cli.options import AsJson, BaseImage, SandboxName
+from runbook.cli.plain_table import plain_table
 from runbook.cli.tables import counted, print_json
 from runbook.cli.terminal import inert, terminal
 
@@ -94,7 +94,7 @@ def test_agents(
         if as_json:
             print_json([asdict(result) for result in results])
         else:
-            _print_table(console, [bench.agent for bench in benches], chosen, results)
+            console.print(_table([bench.agent for bench in benches], chosen, results))
             for line in _remarks(chosen, results):
                 console.print(inert(line))
     if _failed(results):
@@ -188,20 +188,13 @@ def _remarks(cases: "list[Case]", results: "list[CaseResult]") -> Iterator[str]:
     yield f"{len(results) - len(_failed(results))} of {len(results)} cases pass or do not apply"
 
 
-def _print_table(
-    console: Console, agents: list[str], cases: "list[Case]", results: "list[CaseResult]"
-) -> None:
+def _table(agents: list[str], cases: "list[Case]", results: "list[CaseResult]") -> Text:
     """Cases down, agents across; a cell tells how the attempt ended, and whether that was wrong."""
     cells = {(result.agent, result.case): result for result in results}
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("case", *agents):
-        table.add_column(heading)
-    for case in cases:
-        row = [Text(case.name)]
-        for agent in agents:
-            result = cells[agent, case.name]
-            passed = f"{result.outcome}{'*' if result.not_known else ''}"
-            said = {"pass": passed, "fail": f"FAIL {result.outcome}"}.get(result.verdict, "n/a")
-            row.append(Text(said, style=_STYLES[result.verdict]))
-        table.add_row(*row)
-    console.print(table)
+    rows = [(case.name, *(_cell(cells[agent, case.name]) for agent in agents)) for case in cases]
+    return plain_table("How each case ended", ("case", *agents), rows, justify="left")
+
+
+def _cell(result: "CaseResult") -> str:
+    passed = f"{result.outcome}{'*' if result.not_known else ''}"
+    return {"pass": passed, "fail": f"FAIL {result.outcome}"}.get(result.verdict, "n/a")

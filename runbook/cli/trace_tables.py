@@ -1,15 +1,15 @@
 """The tables of `runbook traces`."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
 from evals.traces.aggregate import GroupFigures, group_figures
 from evals.traces.classes import rules
 from evals.traces.run import RunTraces
+from runbook.cli.plain_table import Row, plain_table
 from runbook.cli.tables import NONE, number, percent
 from runbook.cli.terminal import inert
 
@@ -31,8 +31,6 @@ _GOLD_LEGEND = (
     "cited: in the evidence; in context: cited and not cut off for the reader"
 )
 
-Row = tuple[str, ...]
-
 
 def print_traces(console: Console, read: Sequence[RunTraces]) -> None:
     """Everything about some runs: what was called, the first rounds, time and money, the gold, notes."""
@@ -51,7 +49,7 @@ def _sections(groups: Sequence[GroupFigures]) -> list[Text]:
     calling = any(group.calls_per_question for group in groups)
     sections = _calls(groups) if calling else []
     sections.append(
-        _table(
+        plain_table(
             "Seconds of an attempt, and what a right answer costs",
             ("", "attempt", "model", "tools", "until gold", "tokens a right one", "USD a right one"),
             _by_group(groups, _costs),
@@ -59,9 +57,11 @@ def _sections(groups: Sequence[GroupFigures]) -> list[Text]:
     )
     if any(value is not None for group in groups for value in group.funnel.values()):
         title = "How far the gold came, share of its pieces"
-        sections.append(_table(title, ("", *_FUNNEL.values()), _by_group(groups, _gold), _GOLD_LEGEND))
+        sections.append(plain_table(title, ("", *_FUNNEL.values()), _by_group(groups, _gold), _GOLD_LEGEND))
     if any(group.errors for group in groups):
-        sections.append(_table("What wrong answers suffer from", ("", "errors"), _by_group(groups, _errors)))
+        sections.append(
+            plain_table("What wrong answers suffer from", ("", "errors"), _by_group(groups, _errors))
+        )
     if not calling:
         agents = ", ".join(inert(group.group) for group in groups if group.by == "agent")
         sections.append(
@@ -81,14 +81,14 @@ def _calls(groups: Sequence[GroupFigures]) -> list[Text]:
         for place, shares in enumerate(group.first_rounds if group.by == "agent" else (), start=1)
     ]
     return [
-        _table(
+        plain_table(
             "Tool calls a question, by class",
             ("", "asked", "calls", *kinds),
             _by_group(groups, _classes),
             _LEGEND,
         ),
-        _table("The first rounds: share of calls, by class", ("round", *kinds), first_rounds),
-        _table(
+        plain_table("The first rounds: share of calls, by class", ("round", *kinds), first_rounds),
+        plain_table(
             "An attempt: rounds, and calls that were repeated, failed or cut short",
             ("", "attempts", "rounds", "repeated", "failed", "cut short", "KB read", "states opened"),
             _by_group(groups, _reading),
@@ -142,19 +142,3 @@ def _by_group(groups: Sequence[GroupFigures], cells: Callable[[GroupFigures], Ro
             (f"{'' if by == 'agent' else '  '}{inert(group.group) or NONE}", *cells(group)) for group in some
         ]
     return rows
-
-
-def _table(title: str, heading: Row, rows: Iterable[Row], legend: str = "") -> Text:
-    """Columns as wide as their widest cell, whatever the terminal: no name is ever broken."""
-    lines = [heading, *rows]
-    widths = [
-        max(cell_len(line[place]) for line in lines if place < len(line)) for place in range(len(heading))
-    ]
-    text = Text().append(title, style="bold")
-    for line in lines:
-        cells = [
-            (cell.rjust if place else cell.ljust)(width - cell_len(cell) + len(cell))
-            for place, (cell, width) in enumerate(zip(line, widths, strict=False))
-        ]
-        text.append("\n" + "  ".join(cells).rstrip(), style="bold" if line is heading else "")
-    return text.append(f"\n{legend}", style="dim") if legend else text
