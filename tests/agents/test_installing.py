@@ -3,6 +3,7 @@
 import io
 import json
 import stat
+import subprocess
 import tarfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -145,6 +146,24 @@ def test_a_package_cannot_bring_a_folder_of_this_machine(
         installer(root).install(found(package, remove=["node_modules/precious/*"]), "1.2.3")
     assert [path.name for path in (tmp_path / "precious").iterdir()] == ["package.json"]
     assert list(installed(root)) == []
+
+
+@pytest.mark.needs("agents")
+def test_a_package_cannot_bring_a_repository_that_prepares_itself(
+    root: Path, publish: Callable[..., str], tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    script = {"prepare": f"touch {tmp_path}/RAN"}
+    described = {"name": "source", "version": "1.0.0", "scripts": script}
+    (source / "package.json").write_text(json.dumps(described))
+    who = ("-c", "user.name=n", "-c", "user.email=e@example.org")
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "s"]):
+        subprocess.run(["git", *command], cwd=source, check=True)
+    package = publish(dependencies={"source": f"git+file://{source}"})
+    with pytest.raises(InstallError, match="npm cannot install"):
+        installer(root).install(found(package), "1.2.3")
+    assert not (tmp_path / "RAN").exists()
 
 
 @pytest.mark.needs("agents")
