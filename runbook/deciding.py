@@ -76,6 +76,8 @@ def _never_started(facts: Facts, wire: WireFacts | None, last_words: str) -> tup
 def _wrote_nothing_valid(facts: Facts, read: InvalidEvidence, wire: WireFacts | None) -> tuple[Outcome, str]:
     if wire is not None and wire.failure is Outcome.INVALID_OUTPUT:
         return Outcome.INVALID_OUTPUT, wire.detail
+    if read.refusal is Refusal.NOT_REGULAR:
+        return Outcome.INVALID_OUTPUT, read.reason  # no calls of a model explain a link or a pipe
     if wire is not None and not wire.tool_calls:
         said = (
             f"the model answered {wire.calls} {'call' if wire.calls == 1 else 'calls'} and asked for no tool"

@@ -14,7 +14,7 @@ from runbook.gateway.keys import forwarded_headers, without_key
 from runbook.gateway.line import Line
 from runbook.gateway.parsing import LARGEST_BODY, TooLargeError, UnreadableError, decompress, parse, weight_of
 from runbook.gateway.refusals import Refusal
-from runbook.gateway.routes import Kind, find_route
+from runbook.gateway.routes import Kind, find_route, plain_path
 from runbook.outcomes import Outcome
 
 _log = logging.getLogger(__name__)
@@ -123,7 +123,7 @@ def _exchange(number: int, line: Line, scope: Scope, path: str) -> Exchange:
     return Exchange(
         number=number,
         method=method,
-        path=path,
+        path=plain_path(path),
         query=without_key(scope["query_string"].decode("latin-1")),
         route=find_route(line.provider.settings.wires, method, path),
         headers=forwarded_headers(scope["headers"]),

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import AsyncExitStack
+from http import HTTPStatus
 from typing import Any
 
 import aiohttp
@@ -24,6 +25,8 @@ LARGEST_ANSWER = 64 * 2**20
 """Bytes of an answer; longer ones are broken off."""
 _LARGEST_ERROR = 2**20
 """Bytes that are read of an answer which may be asked for again."""
+
+_END_OF_STATUSES = 600
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
@@ -160,7 +163,8 @@ async def refuse(exchange: Exchange, wire: Wire, refusal: Refusal, send: Send) -
 
 
 async def start(exchange: Exchange, status: int, headers: list[tuple[bytes, bytes]], send: Send) -> None:
-    """Begin the answer to the agent."""
+    """Begin the answer to the agent. A status that is none in HTTP becomes the one of a bad gateway."""
+    status = status if HTTPStatus.OK <= status < _END_OF_STATUSES else HTTPStatus.BAD_GATEWAY
     exchange.status = status
     exchange.answer_headers = headers
     exchange.last_traffic = time.monotonic()

@@ -19,26 +19,28 @@ _HOP_BY_HOP = {
     "transfer-encoding",
     "upgrade",
 }
-# Whatever could name an account, a host or a body that is no longer the agent's own.
-_NOT_FORWARDED = _HOP_BY_HOP | {
-    "accept-encoding",
-    "api-key",
-    "authorization",
-    "content-encoding",
-    "content-length",
-    "cookie",
-    "expect",
-    "forwarded",
-    "host",
-    "openai-organization",
-    "openai-project",
-    "x-api-key",
-    "x-forwarded-for",
-    "x-forwarded-host",
-    "x-forwarded-proto",
-    "x-goog-api-key",
-    "x-goog-user-project",
+# What tells a provider how to answer, and which client asks. Everything else stays here: a header could name
+# an account, a host, another method, or an encoding that the body no longer has.
+_FORWARDED = {
+    "accept",
+    "accept-language",
+    "anthropic-beta",
+    "anthropic-dangerous-direct-browser-access",
+    "anthropic-version",
+    "content-type",
+    "conversation_id",
+    "http-referer",
+    "openai-beta",
+    "originator",
+    "session_id",
+    "user-agent",
+    "version",
+    "x-app",
+    "x-client-request-id",
+    "x-goog-api-client",
+    "x-title",
 }
+_FORWARDED_FAMILIES = ("x-stainless-", "x-codex-", "x-claude-code-", "x-dashscope-")
 _NOT_RETURNED = _HOP_BY_HOP | {"set-cookie", "alt-svc", "date", "server"}
 DECODED = {"", "identity", "gzip", "deflate"}
 """Content encodings that the HTTP client takes off, so that a key can be seen in what they held."""
@@ -98,7 +100,11 @@ def forwarded_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     named = {
         item.strip().lower() for name, value in plain if name == "connection" for item in value.split(",")
     }
-    return {name: value for name, value in plain if name not in _NOT_FORWARDED and name not in named}
+    return {
+        name: value
+        for name, value in plain
+        if (name in _FORWARDED or name.startswith(_FORWARDED_FAMILIES)) and name not in named
+    }
 
 
 def returned_headers(headers: Iterable[tuple[bytes, bytes]], mask: "KeyMask") -> list[tuple[bytes, bytes]]:

@@ -81,13 +81,26 @@ def _marks(body: bytes) -> int:
     return body.count(b",") + body.count(b"[") + body.count(b"{")
 
 
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are all different: of twins the provider might read another one than we."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twin = next(name for name in names if names.count(name) > 1)
+        raise UnreadableError(f"the request body names {twin!a:.60} twice in one object")
+    return fields
+
+
 def _loads(body: bytes) -> tuple[Any, bool]:
+    try:
+        lenient = json.loads(body, object_pairs_hook=_no_twins)
+    except (ValueError, RecursionError):
+        raise UnreadableError("the request body is not JSON") from None
     try:
         return orjson.loads(body), True
     except orjson.JSONDecodeError:
         pass
     try:
-        lenient = json.loads(body)
         return orjson.loads(json.dumps(lenient, ensure_ascii=False).encode("utf-8", "replace")), False
     except (ValueError, RecursionError):
         raise UnreadableError("the request body is not JSON") from None

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from enum import Enum
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from runbook.gateway.records import Wire
 
@@ -64,6 +64,11 @@ def find_route(wires: tuple[Wire, ...], method: str, path: str) -> Route | None:
                 if found := pattern.fullmatch(plain):
                     return Route(kind, wire, found.groupdict().get("model"))
     return None
+
+
+def plain_path(path: str) -> str:
+    """A path with escapes only where they are needed, so that what was checked is what is sent."""
+    return quote(unquote(path), safe="/:@!$&'()*+,;=-._~")
 
 
 def upstream_url(base_url: str, wires: tuple[Wire, ...], path: str, query: str) -> str:

@@ -70,6 +70,44 @@ def test_an_answer_compressed_all_the_same_passes_and_is_read(attempt, provider)
     assert load_calls(opened.folder)[0].text == "hello"
 
 
+@pytest.mark.parametrize("status", [600, 999])
+def test_a_status_that_is_none_is_a_bad_gateway(attempt, provider, status):
+    provider.answers = [Scripted([b"{}"], status=status)]
+    opened = attempt(retry_seconds=0)
+    assert opened.post(CHAT, chat_request()).status_code == 502
+    opened.line.close()
+    assert load_calls(opened.folder)[0].outcome == "provider_error"
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"model":"other","model":"m"}', b'{"model":"m","a":[{"b":1,"\\u0062":2}]}']
+)
+def test_a_name_that_stands_twice_is_refused(attempt, provider, body):
+    refused = attempt().client.post(CHAT, content=body)
+    assert refused.status_code == 400
+    assert "twice" in refused.json()["error"]["message"]
+    assert provider.asked == []
+
+
+def test_the_path_that_was_checked_is_the_one_that_is_sent(attempt, provider):
+    provider.answers = [chat_stream()]
+    opened = attempt()
+    assert opened.client.post("/v1%2Fchat%2fcompletions", json=chat_request()).status_code == 200
+    assert opened.client.post("/v1%252Fchat/completions", json=chat_request()).status_code == 404
+    assert [asked.path for asked in provider.asked] == [CHAT]
+
+
+def test_headers_that_could_mean_more_than_the_request_stay(attempt, provider):
+    provider.answers = [chat_stream()]
+    sent = {"x-http-method-override": "DELETE", "x-goog-authenticated-user": "a", "openai-beta": "b"}
+    attempt().post(
+        CHAT, chat_request(), headers={**sent, "x-stainless-lang": "js", "connection": "openai-beta"}
+    )
+    seen = provider.asked[0].headers
+    assert seen["x-stainless-lang"] == "js"
+    assert not seen.keys() & sent.keys()
+
+
 def test_a_compressed_request_is_read_and_sent_on_plain(attempt, provider):
     provider.answers = [Scripted([b"{}"])]
     packed = zlib.compress(b'{"model":"m"}', wbits=31)

@@ -95,6 +95,8 @@ def test_a_model_that_asks_for_no_tool_is_told_from_one_that_wrote_nothing() -> 
     assert decide(facts, NOTHING, wire(tool_calls=0))[0] is Outcome.NO_TOOL_CALLS
     assert decide(facts, NOTHING, wire(tool_calls=2))[0] is Outcome.INVALID_OUTPUT
     assert decide(facts, NOTHING, None)[0] is Outcome.INVALID_OUTPUT
+    pipe = InvalidEvidence(Refusal.NOT_REGULAR, "the evidence file is a pipe")
+    assert decide(facts, pipe, WireFacts()) == (Outcome.INVALID_OUTPUT, "the evidence file is a pipe")
 
 
 @pytest.mark.parametrize("exit_code", [125, 126, 127])
