@@ -1,5 +1,6 @@
 """The report in a real browser: filters, keyboard, links, themes, widths, accessibility."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,19 @@ def shown(page: Any) -> int:
     return int(page.locator(ROWS).count())
 
 
+def wait_until(page: Any, condition: str, seconds: float = 20.0) -> None:
+    """Ask from outside: the page's own policy forbids the polling that Playwright would do inside."""
+    deadline = time.monotonic() + seconds
+    while not page.evaluate(condition):
+        assert time.monotonic() < deadline, f"not within {seconds:g} s: {condition}"
+        page.wait_for_timeout(50)
+
+
 def open_everything(page: Any) -> None:
     """Open every question, then every fold in it."""
     for fold in (".q", "details"):
         page.evaluate(f"for (const one of document.querySelectorAll('{fold}')) one.open = true")
-        page.wait_for_function("!document.querySelector('.q[open] > noscript')")
+        wait_until(page, "!document.querySelector('.q[open] > noscript')")
 
 
 def test_nothing_is_complained_of_and_nothing_is_asked_for(visit: Opens, report_of_pair: Path) -> None:
@@ -133,7 +142,7 @@ def test_screenshots_are_drawn_and_grow_when_asked(visit: Opens, report_of_pair:
     page.locator(".q > summary").first.click()
     shot = page.locator(".q[open] button.shot").first
     shot.scroll_into_view_if_needed()
-    page.wait_for_function("document.querySelector('.q[open] button.shot img').naturalWidth > 0")
+    wait_until(page, "document.querySelector('.q[open] button.shot img').naturalWidth > 0")
     before = shot.bounding_box()["width"]
     shot.click()
     assert shot.bounding_box()["width"] > before
@@ -202,7 +211,7 @@ def test_a_full_folder_leads_from_page_to_page(
     seen.page.wait_for_load_state()
     shot = seen.page.locator("a.shot img").first
     shot.scroll_into_view_if_needed()
-    seen.page.wait_for_function("document.querySelector('a.shot img').naturalWidth > 0")
+    wait_until(seen.page, "document.querySelector('a.shot img').naturalWidth > 0")
     seen.page.get_by_role("link", name="All questions").click()
     seen.page.wait_for_load_state()
     assert seen.page.locator(".q").count() == 8
