@@ -13,7 +13,7 @@
 | `big` | a command that prints 3 MB; then evidence |
 | `huge` | evidence if the prompt came whole and is longer than 128 KiB, else a final message alone |
 | `haystack` | tries to change, remove and replace the haystack; then evidence |
-| `files`, `fill` | 100,000 files, 1.2 GB; then evidence |
+| `files`, `fill` | 100,000 files, 1.2 GB, again and again |
 | `fifo` | a pipe where the evidence should be |
 | `image` | looks at a picture, if there is a tool for it; the note says how many pictures the request held |
 | `badtool`, `badjson` | a call of a tool that does not exist, arguments that are no JSON; then evidence |
@@ -64,6 +64,9 @@ _LOOK = ["ls; cat question.json"], ["./memory overview"]
 _ENDLESS = {
     "loop": "echo loop",
     "slow": "touch started; setsid sleep {nap} & sleep {nap}; touch finished",
+    # Again and again, for an agent may leave the first one running in the background and ask on.
+    "files": "mkdir -p files; cd files; seq 100000 | xargs touch",
+    "fill": "for n in 1 2 3 4 5; do head -c 240M /dev/zero > $n.bin; done",
 }
 _STEPS: dict[str, tuple[list[str], ...]] = {
     "ok": (*_LOOK, ["echo to-stderr >&2; sleep 1; exit 3"], [evidence()]),
@@ -71,8 +74,6 @@ _STEPS: dict[str, tuple[list[str], ...]] = {
     "orphan": (["setsid sleep {nap} & echo left $!"], [evidence()]),
     "user": (["id"], [evidence()]),
     "haystack": ([_TAMPER], [evidence()]),
-    "files": (["mkdir files; cd files; seq 100000 | xargs touch"], [evidence()]),
-    "fill": (["for n in 1 2 3 4 5; do head -c 240M /dev/zero > $n.bin; done"], [evidence()]),
     "fifo": (["mkfifo memory_module_output.json; ls -l"],),
     "stdin": (["timeout 20 cat; echo read to the end: $?"], [evidence()]),
     "big": ([_BIG], [evidence()]),
