@@ -55,6 +55,7 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
         "questions": len(results),
         "tier_questions": record.tier_questions,
         "smoke": record.smoke,
+        "replayed": config.gateway.replay is not None,
         "finished": sum(_is_covered(result, with_reader) for result in results),
         "coverage": _share(_is_covered(result, with_reader) for result in results),
         "outcomes": dict(sorted(outcomes.items())),

@@ -33,6 +33,11 @@ def print_summary(console: Console, summary: dict[str, Any], folder: Path) -> No
             "whether a model can answer from it.",
             highlight=False,
         )
+    if summary["replayed"]:
+        console.print(
+            "Replayed from a recording: the latencies are this replay's, so it is no benchmark result.",
+            highlight=False,
+        )
     if summary["smoke"]:
         console.print("Not all questions of the tier: a smoke run, no benchmark result.", highlight=False)
     console.print(f"Everything is in {_from_here(folder)}", highlight=False, soft_wrap=True)
