@@ -11,8 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from evals.recorded import RecordedRun
-from evals.recorded import load_run as read_run
+from evals.recorded import RecordedRun, read_run
 from runbook.gateway.records import ModelCall
 from runbook.memory import AttemptRecord
 from runbook.traces import TraceError, read_trace

@@ -42,7 +42,7 @@ class RecordedRun:
         return {one: result for one, result in self.answered().items() if result.score is not None}
 
 
-def load_run(path: Path) -> RecordedRun:
+def read_run(path: Path) -> RecordedRun:
     """Read a run folder. Raises RunError where it is none, or damaged."""
     folder = RunFolder.open(path)
     record = folder.record()

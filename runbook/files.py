@@ -2,7 +2,10 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import orjson
 from pydantic import BaseModel
@@ -16,15 +19,27 @@ def write_atomically(path: Path, data: bytes) -> None:
     Raises:
         OSError: nothing was written and what was there before is unchanged; it names the file.
     """
-    with naming(path):
-        _replace(path, data)
+    with replacing(path) as file:
+        file.write(data)
 
 
-def _replace(path: Path, data: bytes) -> None:
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write that takes the place of `path` when the block ends well, and else leaves no trace.
+
+    Raises:
+        OSError: what was there before is unchanged; it names the file.
+    """
+    with naming(path), _temporary(path) as file:
+        yield file
+
+
+@contextmanager
+def _temporary(path: Path) -> Iterator[IO[bytes]]:
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         Path(temporary).chmod(0o644)

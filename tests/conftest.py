@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -70,9 +71,12 @@ def missing(name: str) -> str | None:
 
 def require(name: str) -> None:
     """Skip the running test where `name` is missing; fail it where RUNBOOK_REQUIRE names it."""
-    reason = missing(name)
-    if reason is None:
-        return
+    if (reason := missing(name)) is not None:
+        lacking(name, reason)
+
+
+def lacking(name: str, reason: str) -> NoReturn:
+    """Skip the running test for want of a part of `name`; fail it where RUNBOOK_REQUIRE names it."""
     if name in os.environ.get("RUNBOOK_REQUIRE", "").split(","):
         pytest.fail(f"RUNBOOK_REQUIRE names {name}, but {reason}")
     pytest.skip(reason)

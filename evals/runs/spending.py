@@ -32,6 +32,7 @@ def spending(queries: Sequence[QueryRecord], correct: int | None) -> dict[str, A
         "abandoned_calls": sum(wire.abandoned_calls for wire in wires),
         "tool_calls": sum(wire.tool_calls for wire in wires),
         "tokens": tokens,
+        "estimated_tokens": sum(wire.estimated_tokens for wire in wires),
         "usage_unknown_calls": sum(wire.usage_unknown_calls for wire in wires),
         "cost_usd": cost,
         "cost_usd_per_correct": cost / correct if cost is not None and correct else None,

@@ -10,7 +10,7 @@ import numpy as np
 
 from evals.frontier.frontier import Frontier, frontier
 from evals.frontier.points import scored_of
-from evals.recorded import load_run
+from evals.recorded import read_run
 from evals.statistics.bootstrap import mean_interval
 from evals.statistics.clusters import clusters_of
 from evals.statistics.intervals import Interval
@@ -122,7 +122,7 @@ def result_of(
         confirmed: runs over the questions kept for confirmation, by number of the setting.
     """
     chosen, done = searched.chosen(plan), searched.done
-    runs = {number: load_run(path) for number, path in confirmed.items()}
+    runs = {number: read_run(path) for number, path in confirmed.items()}
     remarks = list(plan.remarks)
     if unconfirmed := sorted(set(chosen.values()) - set(confirmed)):
         remarks.append(
@@ -179,7 +179,7 @@ def _chance(searched: Searched, questions: int) -> Chance:
 def _confirmed(
     plan: Plan, number: int, path: Path, chosen: Mapping[str, int], searched_quality: float
 ) -> Confirmed:
-    run = load_run(path)
+    run = read_run(path)
     answers = answered(run, plan.measure)
     ids = list(run.record.questions)
     values = scored_of(run, plan.measure, ids).scores

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from evals.recorded import RecordedRun, load_run
+from evals.recorded import RecordedRun, read_run
 from evals.runs.config import RunConfig
 from evals.runs.config_file import ConfigError
 from evals.runs.folder import RUN_FILE, RunFailure
@@ -47,7 +47,7 @@ class Search:
         self._spent: dict[Path, float] = {}
         self._done: dict[int, Figures] = {}
         for path in sorted(folder.glob(f"*/setting-*/{RUN_FILE}")):
-            self._count(path.parent, answered(load_run(path.parent), plan.measure))
+            self._count(path.parent, answered(read_run(path.parent), plan.measure))
 
     def run(self) -> str:
         """Try settings until the space or a cap is exhausted; returns which it was.
@@ -80,7 +80,7 @@ class Search:
 
     def answers(self, path: Path) -> list[Answered]:
         """What a run has answered, in the order of its questions up to the first without an answer."""
-        return answered(load_run(path), self._plan.measure) if (path / RUN_FILE).exists() else []
+        return answered(read_run(path), self._plan.measure) if (path / RUN_FILE).exists() else []
 
     def search_path(self, number: int) -> Path:
         """The run of a setting over the search questions."""
@@ -125,7 +125,7 @@ class Search:
 
     def _blocks(self, path: Path, ask: Ask, share: float) -> Iterator[list[Answered]]:
         """Have the run answer block after block, to a share of the caps; yields its answers after each."""
-        order = load_run(path).record.questions
+        order = read_run(path).record.questions
         size = self._plan.study.study.block
         for end in range(size, len(order) + size, size):
             self._keep_to_caps(share)
@@ -140,11 +140,11 @@ class Search:
         """A question that infrastructure failed is asked once more."""
         measure = self._plan.measure
         for _ in range(2):
-            run = load_run(path)
+            run = read_run(path)
             if not (lacking := missing(run, measure, question_ids)):
                 return run
             ask(lacking)
-        run = load_run(path)
+        run = read_run(path)
         if lacking := missing(run, measure, question_ids):
             outcome = run.results[lacking[0]].worst.last_outcome
             raise RunFailure(

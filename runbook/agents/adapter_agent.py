@@ -1,5 +1,6 @@
 """An agent CLI as the controller sees it: an adapter, its tool chain, a model and an effort."""
 
+import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from runbook.agents.installing import probe
 from runbook.agents.protocol import Invocation, Surroundings
 from runbook.agents.target import ARCHITECTURES, TOOLS, Target
 from runbook.agents.templates import Values, fill_texts, fill_words
-from runbook.agents.tool_chain import TOOLS_FOLDER, ToolChain, find_installed
+from runbook.agents.tool_chain import TOOLS_FOLDER, ToolChain, find_installed, recipe_digest
 from runbook.gateway.records import Wire
 from sandbox.protocol import Mount, Sandbox
 
@@ -49,8 +50,9 @@ class AdapterAgent:
 
     @property
     def digest(self) -> str:
-        """Of recipe and platform."""
-        return self._chain[1].digest
+        """Of all that the adapter says and brings, and of the version: what decides how the agent runs."""
+        said = f"{self.found.adapter.model_dump_json()} {recipe_digest(self.found, self.version)}"
+        return hashlib.sha256(said.encode()).hexdigest()
 
     @property
     def wire(self) -> Wire | None:

@@ -49,9 +49,9 @@ def audit(folder: Path, errata_file: Path | None) -> Audit:
     from evals.errata.doubts import doubts_of
     from evals.errata.overlay import ErrataError, load_errata
     from evals.errata.rescoring import check_made_for, rescore
-    from evals.recorded import data_of, load_run
+    from evals.recorded import data_of, read_run
 
-    run = load_run(folder)
+    run = read_run(folder)
     if errata_file is None and not run.scored():
         return Audit([], "", None)
     try:

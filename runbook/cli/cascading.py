@@ -23,9 +23,9 @@ def cascade(
     Thresholds are chosen on other questions than those they are scored on.
     """
     from evals.matrix.cascade import CascadeError, cascade_curve
-    from evals.recorded import gold_of_run, load_run
+    from evals.recorded import gold_of_run, read_run
 
-    first, second = load_run(quick), load_run(slow)
+    first, second = read_run(quick), read_run(slow)
     if first.record.data_digests != second.record.data_digests:
         raise Mistake(f"{quick} and {slow} are runs over different data")
     gold, _ = gold_of_run(first)

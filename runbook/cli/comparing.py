@@ -38,12 +38,12 @@ def compare(
     """
     from evals.comparison.compare import compare as compare_runs
     from evals.comparison.noise import noise_of
-    from evals.recorded import gold_of_run, load_run
+    from evals.recorded import gold_of_run, read_run
 
     allowed = _aspects(allow)
     if len(runs) < 2:
         raise Mistake("name at least two runs")
-    base, *others = [load_run(path) for path in runs]
+    base, *others = [read_run(path) for path in runs]
     gold, why_not = gold_of_run(base)
     try:
         made = compare_runs(base, others, gold)

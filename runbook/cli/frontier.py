@@ -41,10 +41,10 @@ def frontier(
     """
     from evals.frontier.frontier import frontier as build
     from evals.frontier.points import NoPointError
-    from evals.recorded import gold_of_run, load_run
+    from evals.recorded import gold_of_run, read_run
 
     seconds = _seconds(deadlines)
-    loaded = [load_run(path) for path in runs]
+    loaded = [read_run(path) for path in runs]
     chosen = tier or _tier(loaded)
     try:
         found = build(loaded, chosen, gold_of_run(loaded[0])[0])

@@ -117,13 +117,13 @@ def calibrate(
 def _again(
     folder: Path, reader: "EndpointConfig | None", judge: "EndpointConfig | None", votes: int | None
 ) -> None:
-    from evals.recorded import load_run
+    from evals.recorded import read_run
     from evals.runs.folder import RunFolder
     from evals.runs.revising import change_of, revised
     from runbook.cli.running import evaluate_again
 
     run = RunFolder.open(folder)
-    before = load_run(folder)
+    before = read_run(folder)
     if reader is None and not before.has_reader:
         raise Mistake(f"{folder} has no reader, so there is nothing to judge: `runbook eval reread` reads it")
     evaluate_again(
@@ -131,7 +131,7 @@ def _again(
         revised(before.record, run.latest_revision(), reader=reader, judge=judge, votes=votes),
         terminal(),
     )
-    after = load_run(folder)
+    after = read_run(folder)
     _say(f"This is revision {after.record.revision}; {folder}@{before.record.revision} is what was before.")
     if reader is None:
         _print_change(change_of(before.results, after.results))

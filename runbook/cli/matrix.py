@@ -40,7 +40,7 @@ def matrix(
     """
     from evals.matrix.plan import read_plan
     from evals.matrix.table import matrix_table
-    from evals.recorded import gold_of_run, load_run
+    from evals.recorded import gold_of_run, read_run
     from evals.runs.config_file import ConfigError
     from runbook.cli.home import store_folder
 
@@ -51,7 +51,7 @@ def matrix(
     console = terminal(stderr=as_json)
     if not show:
         _run(plan, out, console)
-    runs = {name: load_run(out / name) for name in plan.arms}
+    runs = {name: read_run(out / name) for name in plan.arms}
     gold, _ = gold_of_run(runs[plan.reference])
     table = matrix_table(runs, plan.reference, gold, seed=plan.arms[plan.reference].seed)
     if as_json:

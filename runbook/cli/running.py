@@ -20,7 +20,8 @@ from evals.runs.results import load_results
 from evals.runs.stages import Stages
 from evals.runs.summary import is_pending, summarise
 from manifests.store import Store
-from runbook.cli.assembly import may_write_haystacks
+from runbook.agents import AdapterAgent
+from runbook.cli.assembly import chosen_agent, may_write_haystacks
 from runbook.cli.build_ahead import BuildAhead, HaystackJob
 from runbook.cli.endpoints import refuse_refusing
 from runbook.cli.evaluators import Evaluators, open_evaluators, refuse_unofficial
@@ -69,6 +70,7 @@ def creating(prepared: Prepared, out: Path) -> OpenRun:
             "agent-runbook": version("agent-runbook"),
             "python": platform.python_version(),
             "platform": platform.platform(),
+            **_agent_version(prepared.config),
         },
         git_revision=_git_revision(),
     )
@@ -81,6 +83,12 @@ def creating(prepared: Prepared, out: Path) -> OpenRun:
         return RunFolder.create(out, record.model_copy(update=known))
 
     return create
+
+
+def _agent_version(config: RunConfig) -> dict[str, str]:
+    """The agent's program and the digest of its adapter; nothing for agents without one."""
+    agent = chosen_agent(arm_settings(config))
+    return {agent.name: f"{agent.version} {agent.digest}"} if isinstance(agent, AdapterAgent) else {}
 
 
 def resume(path: Path, retry: str, *, force: bool, console: Console) -> None:

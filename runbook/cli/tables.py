@@ -136,6 +136,8 @@ def _model_rows(use: dict[str, Any]) -> list[tuple[str, str]]:
     told = [
         f"{name.replace('_', ' ')} {count:,}" for name, count in use["tokens"].items() if count is not None
     ]
+    if use["estimated_tokens"]:
+        told.append(f"and about {use['estimated_tokens']:,} that nobody told")
     failed = f", {use['failed_calls']} failed" if use["failed_calls"] else ""
     cost = "price unknown" if use["cost_usd"] is None else f"{use['cost_usd']:.2f} USD"
     if use["abandoned_calls"]:

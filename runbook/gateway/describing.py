@@ -33,14 +33,14 @@ _TOO_LONG = (
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class Rules:
     """What a description needs to know of the run."""
 
     prices: Prices
     mismatch: Literal["fail", "flag", "allow"]
 
 
-def describe(exchange: Exchange, provider: str, judge: Judge, mask: KeyMask) -> ModelCall:
+def describe(exchange: Exchange, provider: str, rules: Rules, mask: KeyMask) -> ModelCall:
     """The record of an exchange; digests are added by whoever stores the bodies.
 
     `mask` is for what only decoding brought to light: the bytes of the answer went through one already.
@@ -48,14 +48,14 @@ def describe(exchange: Exchange, provider: str, judge: Judge, mask: KeyMask) -> 
     call = _outline(exchange, provider)
     body = b"".join(exchange.chunks)
     if call.wire is not None:
-        _read(call, exchange, body, judge)
+        _read(call, exchange, body, rules)
     if call.outcome is None and (exchange.asked or exchange.gone):
         call.outcome, call.detail = _judge_status(call, exchange, body)
     call.detail = _one_line(call.detail)
     call.abandoned = bool(exchange.gone) and (call.cut or call.status is None)
     if exchange.asked:
         call.estimated_usage = untold_usage(call, exchange.request)
-        price = judge.prices.of(call.actual_model) or judge.prices.of(call.requested_model)
+        price = rules.prices.of(call.actual_model) or rules.prices.of(call.requested_model)
         call.estimated_cost_usd = price.cost(call.estimated_usage) if price and call.estimated_usage else None
     said = call.model_dump_json().encode()
     masked = mask.whole(said)
@@ -91,7 +91,7 @@ def _outline(exchange: Exchange, provider: str) -> ModelCall:
     )
 
 
-def _read(call: ModelCall, exchange: Exchange, body: bytes, judge: Judge) -> None:
+def _read(call: ModelCall, exchange: Exchange, body: bytes, rules: Rules) -> None:
     """Fill in what a generation said."""
     assert call.wire is not None
     module = _WIRES[call.wire]
@@ -103,11 +103,11 @@ def _read(call: ModelCall, exchange: Exchange, body: bytes, judge: Judge) -> Non
     call.actual_model = reading.model
     call.usage = reading.usage
     call.text, call.reasoning, call.tool_calls = reading.text, reading.reasoning, reading.tool_calls
-    price = judge.prices.of(reading.model) or judge.prices.of(call.requested_model)
+    price = rules.prices.of(reading.model) or rules.prices.of(call.requested_model)
     call.cost_usd = price.cost(reading.usage) if price and reading.usage else None
     call.cut = exchange.broken or not reading.ended
     if call.outcome is None:
-        _judge_reading(call, exchange, reading, judge)
+        _judge_reading(call, exchange, reading, rules)
 
 
 def is_whole(exchange: Exchange) -> bool:
@@ -123,7 +123,7 @@ def is_whole(exchange: Exchange) -> bool:
     return reading.ended
 
 
-def _judge_reading(call: ModelCall, exchange: Exchange, reading: Reading, judge: Judge) -> None:
+def _judge_reading(call: ModelCall, exchange: Exchange, reading: Reading, rules: Rules) -> None:
     if reading.error:
         call.outcome, call.detail = _judge_words(reading.error), reading.error
     elif call.cut and not exchange.gone:
@@ -131,9 +131,9 @@ def _judge_reading(call: ModelCall, exchange: Exchange, reading: Reading, judge:
         call.detail = exchange.detail or "the answer ended before the protocol's own end"
     elif call.requested_model and reading.model and not same_model(call.requested_model, reading.model):
         said = f"{reading.model} answered in place of {call.requested_model}"
-        if judge.mismatch == "fail":
+        if rules.mismatch == "fail":
             call.outcome = Outcome.MODEL_MISMATCH
-        if judge.mismatch != "allow":
+        if rules.mismatch != "allow":
             call.detail = said
 
 

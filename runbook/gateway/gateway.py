@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from runbook.gateway import sockets
 from runbook.gateway.budgets import Spending
 from runbook.gateway.cassette import CassetteReader, CassetteWriter
-from runbook.gateway.describing import Judge
+from runbook.gateway.describing import Rules
 from runbook.gateway.keys import Key, read_key
 from runbook.gateway.lanes import Lane
 from runbook.gateway.line import Line
@@ -59,7 +59,7 @@ class Gateway:
         if settings.record and settings.replay:
             raise GatewayError("a run is either recorded or replayed, not both")
         self._settings = settings
-        self._judge = Judge(Prices.read(settings.prices), settings.mismatch)
+        self._rules = Rules(Prices.read(settings.prices), settings.mismatch)
         self._run_spending = Spending(settings.run_budget, "run's")
         self._providers: dict[str, Provider] = {}
         self._lines: dict[Line, uvicorn.Server] = {}
@@ -138,7 +138,7 @@ class Gateway:
         self._check_money(order, budget)
         with contextlib.ExitStack() as undo:
             try:
-                recorder = Recorder(order.folder, provider.name, self._judge, provider.key)
+                recorder = Recorder(order.folder, provider.name, self._rules, provider.key)
             except OSError as error:
                 raise GatewayError(f"no record can be written to {order.folder}: {error}") from None
             except (ValueError, KeyError):
@@ -156,7 +156,7 @@ class Gateway:
                 directory=directory,
                 allowed_models=frozenset({order.model, *order.models, *self._settings.allowed_models}),
                 recorder=recorder,
-                prices=self._judge.prices,
+                prices=self._rules.prices,
                 spending=(Spending(budget, "attempt's"), self._run_spending),
                 patience=Patience(self._settings.retry_seconds),
                 release=self._release,
@@ -220,7 +220,7 @@ class Gateway:
             if limits.money_usd is None or limits.tokens is not None:
                 continue
             for model in (order.model, *order.models, *self._settings.allowed_models):
-                if self._judge.prices.of(model) is None:
+                if self._rules.prices.of(model) is None:
                     raise GatewayError(
                         f"the price of {model} is unknown, so a budget of {limits.money_usd:g} USD cannot be"
                         " kept; add it to a price table or set a budget in tokens, too"

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from runbook.gateway.bodies import CALLS, BodyLog, cut_torn_line, load_calls, write_whole
-from runbook.gateway.describing import Judge, describe, describe_unread
+from runbook.gateway.describing import Rules, describe, describe_unread
 from runbook.gateway.exchange import Exchange
 from runbook.gateway.keys import KeyMask
 from runbook.gateway.parts import Splitter, digest_of
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 class Recorder:
     """Used by one thread at a time. Each call is one write to each file; `close` makes them durable."""
 
-    def __init__(self, folder: Path, provider: str, judge: Judge, key: str) -> None:
+    def __init__(self, folder: Path, provider: str, rules: Rules, key: str) -> None:
         """Continues the files that a folder has, as after a restart of the gateway.
 
         Raises:
@@ -27,7 +27,7 @@ class Recorder:
         self.earlier = load_calls(folder)
         """What the folder's record held before."""
         self._provider = provider
-        self._judge = judge
+        self._rules = rules
         self._mask = KeyMask(key)
         self._closed = False
         self._splitter = Splitter()
@@ -56,7 +56,7 @@ class Recorder:
 
     def _describe(self, exchange: Exchange) -> ModelCall:
         try:
-            return describe(exchange, self._provider, self._judge, self._mask)
+            return describe(exchange, self._provider, self._rules, self._mask)
         except (
             Exception
         ) as error:  # what a provider sends may surprise us, and the call took place all the same

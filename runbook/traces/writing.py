@@ -1,14 +1,13 @@
 """Make an attempt's `trace.jsonl` from what it printed and what its model calls show."""
 
-import os
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import mkstemp
 
 import orjson
 
+from runbook.files import replacing
 from runbook.traces.events import Kind, Source, TraceEvent
 from runbook.traces.lines import read_lines
 from runbook.traces.matching import Ledger, Told, merged, named_after, pairs
@@ -145,22 +144,13 @@ def _merge(told: Told, other: Told, spool: Spool) -> Iterator[tuple[str, str]]:
 
 def _write(spool: Spool, path: Path, aliases: dict[str, str]) -> Tally:
     tally = Tally()
-    descriptor, temporary = mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            for line in spool.lines():
-                told = orjson.loads(line)
-                tally.add(told)
-                if told.get("response") in aliases:
-                    told["response"] = aliases[told["response"]]
-                    file.write(orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE))
-                else:
-                    file.write(line + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        for line in spool.lines():
+            told = orjson.loads(line)
+            tally.add(told)
+            if told.get("response") in aliases:
+                told["response"] = aliases[told["response"]]
+                file.write(orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE))
+            else:
+                file.write(line + b"\n")
     return tally

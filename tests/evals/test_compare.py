@@ -7,7 +7,7 @@ import pytest
 from evals.comparison.compare import compare
 from evals.comparison.differences import Aspect
 from evals.comparison.noise import noise_of
-from evals.recorded import gold_of_run, load_run
+from evals.recorded import gold_of_run, read_run
 from runbook.outcomes import Outcome
 from tests.data_roots import write_data_root
 from tests.recorded_runs import READER, Answer, write_run
@@ -26,7 +26,7 @@ def scores(right: set[int], *, seconds: float = 10.0, count: int = 40) -> dict[s
 def test_the_table_of_two_finished_runs(root: Path, tmp_path: Path) -> None:
     a = write_run(tmp_path / "a", root, scores(set(range(10))))
     b = write_run(tmp_path / "b", root, scores(set(range(2, 20)), seconds=20))
-    runs = [load_run(folder.path) for folder in (a, b)]
+    runs = [read_run(folder.path) for folder in (a, b)]
     [made] = compare(runs[0], runs[1:], gold_of_run(runs[0])[0])
     [row] = made.rows
     assert (row.both, row.only_a, row.only_b, row.neither) == (8, 2, 10, 20)
@@ -46,8 +46,8 @@ def test_the_table_of_two_finished_runs(root: Path, tmp_path: Path) -> None:
 
 def test_only_questions_that_both_have_a_score_for_are_compared(root: Path, tmp_path: Path) -> None:
     half = scores({0, 1}, count=20) | {"q-5": Answer(score=0, outcome=Outcome.SANDBOX_ERROR)}
-    a = load_run(write_run(tmp_path / "a", root, scores(set(range(40)))).path)
-    b = load_run(write_run(tmp_path / "b", root, half).path)
+    a = read_run(write_run(tmp_path / "a", root, scores(set(range(40)))).path)
+    b = read_run(write_run(tmp_path / "b", root, half).path)
     [made] = compare(a, [b], {})
     assert made.coverage.common == 19
     assert (made.coverage.a, made.coverage.b, made.coverage.b_questions) == (40, 19, 40)
@@ -58,8 +58,8 @@ def test_only_questions_that_both_have_a_score_for_are_compared(root: Path, tmp_
 def test_without_a_reader_the_evidence_is_compared(root: Path, tmp_path: Path) -> None:
     found = {f"q-{n}": Answer(spans=((f"tr-{n % 20}", 2, 2),), in_context=True) for n in range(40)}
     missed = {f"q-{n}": Answer(spans=((f"tr-{n % 20}", 0, 1),), in_context=n < 4) for n in range(40)}
-    a = load_run(write_run(tmp_path / "a", root, missed).path)
-    b = load_run(write_run(tmp_path / "b", root, found).path)
+    a = read_run(write_run(tmp_path / "a", root, missed).path)
+    b = read_run(write_run(tmp_path / "b", root, found).path)
     [made] = compare(a, [b], {})
     assert made.measure == "all_pieces_hit"
     assert made.rows[0].difference == 1
@@ -74,9 +74,9 @@ def test_p_values_are_held_over_all_rows_of_all_arms(root: Path, tmp_path: Path)
     rows = (root / "questions.jsonl").read_text().splitlines()
     rows = [row.replace("static-environment", "procedure") if n % 2 else row for n, row in enumerate(rows)]
     (root / "questions.jsonl").write_text("\n".join(rows))
-    base = load_run(write_run(tmp_path / "a", root, scores(set())).path)
+    base = read_run(write_run(tmp_path / "a", root, scores(set())).path)
     others = [
-        load_run(write_run(tmp_path / name, root, scores(set(range(right)))).path)
+        read_run(write_run(tmp_path / name, root, scores(set(range(right)))).path)
         for name, right in (("b", 12), ("c", 3))
     ]
     made = compare(base, others, {})
@@ -102,18 +102,18 @@ def test_what_makes_runs_incomparable_is_named(
     (root / "haystacks" / "lme_v2_medium.json").write_bytes(
         (root / "haystacks" / "lme_v2_small.json").read_bytes()
     )
-    a = load_run(write_run(tmp_path / "a", root, scores({0})).path)
-    b = load_run(write_run(tmp_path / "b", root, scores({1}), **changed).path)
+    a = read_run(write_run(tmp_path / "a", root, scores({0})).path)
+    b = read_run(write_run(tmp_path / "b", root, scores({1}), **changed).path)
     refusing = [one for one in compare(a, [b], {})[0].differences if one.aspect]
     assert {one.aspect for one in refusing} == {aspect}
     assert any(words in str(one) for one in refusing)
 
 
 def test_other_data_are_named_by_file(root: Path, tmp_path: Path) -> None:
-    a = load_run(write_run(tmp_path / "a", root, scores({0})).path)
+    a = read_run(write_run(tmp_path / "a", root, scores({0})).path)
     with (root / "questions.jsonl").open("a") as file:
         file.write("\n")
-    b = load_run(write_run(tmp_path / "b", root, scores({0})).path)
+    b = read_run(write_run(tmp_path / "b", root, scores({0})).path)
     [difference] = compare(a, [b], {})[0].differences
     assert (difference.aspect, difference.what) == (Aspect.DATA, "questions.jsonl")
     assert gold_of_run(a)[0] == {}
@@ -121,46 +121,46 @@ def test_other_data_are_named_by_file(root: Path, tmp_path: Path) -> None:
 
 
 def test_a_patch_version_of_the_agent_is_said_but_forbids_nothing(root: Path, tmp_path: Path) -> None:
-    a = load_run(write_run(tmp_path / "a", root, scores({0}), versions={"codex": "0.144.0"}).path)
-    b = load_run(write_run(tmp_path / "b", root, scores({0}), versions={"codex": "0.144.1"}).path)
+    a = read_run(write_run(tmp_path / "a", root, scores({0}), versions={"codex": "0.144.0"}).path)
+    b = read_run(write_run(tmp_path / "b", root, scores({0}), versions={"codex": "0.144.1"}).path)
     [difference] = compare(a, [b], {})[0].differences
     assert difference.aspect is None
     assert str(difference) == "version of codex: 0.144.0 against 0.144.1"
 
 
 def test_nested_settings_are_named_one_by_one(root: Path, tmp_path: Path) -> None:
-    a = load_run(write_run(tmp_path / "a", root, scores({0})).path)
-    b = load_run(write_run(tmp_path / "b", root, scores({0}), gateway={"silence_seconds": 5}, model="m").path)
+    a = read_run(write_run(tmp_path / "a", root, scores({0})).path)
+    b = read_run(write_run(tmp_path / "b", root, scores({0}), gateway={"silence_seconds": 5}, model="m").path)
     named = [str(one) for one in compare(a, [b], {})[0].differences]
     assert named == ["gateway.silence_seconds: 600.0 against 5.0", "model: none against m"]
 
 
 def test_another_address_of_the_same_model_forbids_nothing(root: Path, tmp_path: Path) -> None:
     elsewhere = READER | {"base_url": "http://127.0.0.1:10/v1"}
-    a = load_run(write_run(tmp_path / "a", root, scores({0})).path)
-    b = load_run(write_run(tmp_path / "b", root, scores({0}), reader=elsewhere).path)
+    a = read_run(write_run(tmp_path / "a", root, scores({0})).path)
+    b = read_run(write_run(tmp_path / "b", root, scores({0}), reader=elsewhere).path)
     [difference] = compare(a, [b], {})[0].differences
     assert (difference.aspect, difference.what) == (None, "reader address")
 
 
 def test_few_clusters_are_said(tmp_path: Path) -> None:
     root = write_data_root(tmp_path / "data", questions=40, trajectories=3)
-    a = load_run(write_run(tmp_path / "a", root, scores({0, 1, 2})).path)
+    a = read_run(write_run(tmp_path / "a", root, scores({0, 1, 2})).path)
     [made] = compare(a, [a], gold_of_run(a)[0])
     assert made.few_clusters
     assert made.rows[0].clusters == 3
 
 
 def test_runs_without_a_common_question_cannot_be_compared(root: Path, tmp_path: Path) -> None:
-    a = load_run(write_run(tmp_path / "a", root, {"q-0": Answer(score=1)}).path)
-    b = load_run(write_run(tmp_path / "b", root, {"q-1": Answer(score=1)}).path)
+    a = read_run(write_run(tmp_path / "a", root, {"q-0": Answer(score=1)}).path)
+    b = read_run(write_run(tmp_path / "b", root, {"q-1": Answer(score=1)}).path)
     with pytest.raises(ValueError, match="no question in common"):
         compare(a, [b], {})
 
 
 def test_runs_of_equal_settings_tell_how_much_chance_moves_them(root: Path, tmp_path: Path) -> None:
     runs = [
-        load_run(write_run(tmp_path / name, root, scores(right), seed=seed).path)
+        read_run(write_run(tmp_path / name, root, scores(right), seed=seed).path)
         for seed, (name, right) in enumerate((("a", set(range(20))), ("b", set(range(4, 24)))))
     ]
     assert compare(runs[0], runs[1:], {})[0].differences == []
@@ -174,6 +174,6 @@ def test_runs_of_equal_settings_tell_how_much_chance_moves_them(root: Path, tmp_
 
 
 def test_runs_without_a_common_score_tell_no_noise(root: Path, tmp_path: Path) -> None:
-    a = load_run(write_run(tmp_path / "a", root, {"q-0": Answer(score=1)}).path)
-    b = load_run(write_run(tmp_path / "b", root, {"q-1": Answer(score=1)}).path)
+    a = read_run(write_run(tmp_path / "a", root, {"q-0": Answer(score=1)}).path)
+    b = read_run(write_run(tmp_path / "b", root, {"q-1": Answer(score=1)}).path)
     assert noise_of([a, b]) is None

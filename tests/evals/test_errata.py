@@ -10,7 +10,7 @@ from evals.dataset import load_data_root
 from evals.errata.doubts import doubts_of
 from evals.errata.overlay import ErrataError, load_errata
 from evals.errata.rescoring import Rescored, check_made_for, rescore
-from evals.recorded import load_run
+from evals.recorded import read_run
 from tests.recorded_runs import Answer, write_run
 
 HEAD = 'format = 1\nname = "ours"\nversion = "2"\n'
@@ -27,7 +27,7 @@ def entry(question: str, rest: str) -> str:
 
 
 def applied(tmp_path: Path, root: Path, answers: dict[str, Answer], text: str) -> Rescored:
-    run = load_run(write_run(tmp_path / "run", root, answers).path)
+    run = read_run(write_run(tmp_path / "run", root, answers).path)
     questions = {one.id: one for one in load_data_root(root).questions}
     return rescore(run.results.values(), questions, load_errata(write(tmp_path, HEAD + text)))
 
@@ -118,7 +118,7 @@ def test_suspect_scores_of_a_run_are_listed_and_stay(data_root: Path, tmp_path: 
         "q-1": Answer(score=0, response=r"\boxed{unknown.}"),
         "q-2": Answer(score=1, response=r"\boxed{it is not CODE-2-2}"),
     }
-    run = load_run(write_run(tmp_path / "run", data_root, answers).path)
+    run = read_run(write_run(tmp_path / "run", data_root, answers).path)
     found = doubts_of(run.results.values(), {one.id: one for one in load_data_root(data_root).questions})
     assert {doubt.question_id: [one.kind.value for one in doubt.suspects] for doubt in found} == {
         "q-1": ["unknown_form"],

@@ -14,7 +14,7 @@ import pytest
 from evals.dataset import load_data_root
 from evals.export.rules import obstacles
 from evals.export.write import ExportError, export
-from evals.recorded import RecordedRun, data_of, load_run
+from evals.recorded import RecordedRun, data_of, read_run
 from runbook.gateway.settings import GatewaySettings
 from runbook.outcomes import Outcome
 from tests.data_roots import write_data_root
@@ -45,7 +45,7 @@ def official(root: Path, tmp_path: Path) -> Callable[..., RecordedRun]:
         folder = write_run(tmp_path / "run", root, given or answers())
         for file in folder.path.glob("questions/*/reading.1.json"):
             file.write_text(file.read_text().replace('"counter": "estimate"', f'"counter": "{counted}"'))
-        run = load_run(folder.path)
+        run = read_run(folder.path)
         changed = run.record.config.model_copy(update={"profile": "official"} | config)
         return replace(run, record=run.record.model_copy(update={"config": changed}))
 
@@ -118,7 +118,7 @@ def test_every_rule_refuses_by_name(
 
 def test_a_smoke_run_is_none(root: Path, tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", root, {"q-0": Answer(score=1), "q-1": Answer(score=1)}, limit=2)
-    found = obstacles(load_run(folder.path), load_data_root(root))
+    found = obstacles(read_run(folder.path), load_data_root(root))
     assert "only 2 of the 6 questions of tier small were run" in found
 
 
@@ -130,7 +130,7 @@ def test_other_domains_are_refused(official: Callable[..., RecordedRun], root: P
 
 
 def test_an_unofficial_export_says_why_and_has_nothing_to_be_packaged(root: Path, tmp_path: Path) -> None:
-    run = load_run(write_run(tmp_path / "run", root, answers(q_1=Answer())).path)
+    run = read_run(write_run(tmp_path / "run", root, answers(q_1=Answer())).path)
     done = export(run, data_of(run), unofficial=True)
     assert done.packages == []
     assert "its profile is fixed, not official" in done.obstacles

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from evals.recorded import load_run
+from evals.recorded import read_run
 from evals.runs.folder import RunFolder
 from evals.runs.revising import revised
 from evals.runs.summary import summarise
@@ -78,7 +78,7 @@ def test_what_passes_costs_a_reader_nothing_but_requests(
     model.answers = [*ready, *faults[fault], good]
     summary = again(run, reader=endpoint, judge=endpoint)
     assert (summary["outcomes"], summary["coverage"]) == ({"ok": 3}, 1.0)
-    calls = [one.reading.reading.calls for one in load_run(run.path).results.values()]
+    calls = [one.reading.reading.calls for one in read_run(run.path).results.values()]
     assert sorted(calls) == [1, 1, 1 + len(faults[fault])]
 
 

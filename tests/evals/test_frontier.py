@@ -14,7 +14,7 @@ from evals.frontier.frontier import Frontier, frontier
 from evals.frontier.labels import Label, place_labels
 from evals.frontier.plot import axis_range, axis_ticks, picture, write_picture
 from evals.frontier.points import NoPointError
-from evals.recorded import load_run
+from evals.recorded import read_run
 from evals.scoring.lafs import OperatingPoint, lafs_gain
 from tests.data_roots import write_data_root
 from tests.recorded_runs import Answer, write_run
@@ -34,7 +34,7 @@ def run(tmp_path: Path, root: Path, name: str, right: int, seconds: float, count
 
 
 def built(paths: Sequence[Path], tier: str = "small") -> Frontier:
-    return frontier([load_run(path) for path in paths], tier, {})
+    return frontier([read_run(path) for path in paths], tier, {})
 
 
 def test_the_reference_alone_and_the_gain_of_runs(root: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from evals.dataset import load_data_root
 from evals.frontier.what_if import WhatIf, what_if
-from evals.recorded import load_run
+from evals.recorded import read_run
 from evals.runs.folder import RunFolder
 from manifests.importing import import_lme_v2
 from manifests.store import Store
@@ -37,7 +37,7 @@ def save(run: RunFolder, question: str, after: float, state: int, *, note: str =
 
 
 def at(run: RunFolder, data_root: Path, store: Store, *deadlines: float) -> list[WhatIf]:
-    return what_if(load_run(run.path), load_data_root(data_root), store, deadlines)
+    return what_if(read_run(run.path), load_data_root(data_root), store, deadlines)
 
 
 def test_the_latest_draft_at_the_deadline_is_scored(data_root: Path, store: Store, tmp_path: Path) -> None:

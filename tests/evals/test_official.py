@@ -161,7 +161,12 @@ def test_a_method_failure_is_answered_as_it_is(
     checkout: Path, backend: Backend, memory: NotingMemory, harness_run: Callable[..., HarnessRun]
 ) -> None:
     memory.outcome = Outcome.TIMEOUT
-    launch(checkout, harness_run(), backend)
+    run = harness_run()
+    launch(checkout, run, backend)
+    rows = [json.loads(line) for line in (run.out / "per_question.jsonl").read_text().splitlines()]
+    assert [row["question_id"] for row in rows] == ["q-0", "q-1", "q-2"]
+    told = [json.loads(file.read_text())["outcome"] for file in (run.out / "traces").glob("*/query.json")]
+    assert told == ["timeout"] * 3
 
 
 def test_what_is_no_checkout_and_a_folder_that_is_taken(

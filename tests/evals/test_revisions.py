@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from evals.recorded import load_run
+from evals.recorded import read_run
 from evals.runs.folder import RunError, RunFolder
 from evals.runs.revising import change_of, revised
 from evals.runs.summary import summarise
@@ -71,9 +71,9 @@ def test_how_two_judges_differ_is_told_by_kappa_and_a_list(
 ) -> None:
     ready = answer(saying("ready"))
     model.answers = [ready, answer(saying(RIGHT)), answer(saying(WRONG))]
-    before = load_run(run.path)
+    before = read_run(run.path)
     again(run, judge=endpoint)
-    change = change_of(before.results, load_run(run.path).results)
+    change = change_of(before.results, read_run(run.path).results)
     assert (change.agreement.count, change.agreement.agreed, change.agreement.kappa) == (2, 1, 0.0)
     (differing,) = change.disagreements
     assert (differing.before, differing.after, differing.reason_after) == (1, 0, "goes along with it")
@@ -86,7 +86,7 @@ def test_more_votes_of_the_same_judge_are_a_revision_too(
     again(run, judge=endpoint)
     new = again(run, votes=3)
     assert new.record().revision == 2
-    verdict = load_run(run.path).results["q-0"].verdict
+    verdict = read_run(run.path).results["q-0"].verdict
     assert verdict is not None
     assert verdict.verdict is not None
     assert [vote.cached for vote in verdict.verdict.votes] == [True, False, False], "one was paid for before"
@@ -98,7 +98,7 @@ def test_a_new_reader_reads_the_recorded_contexts_and_is_judged(
     model.says(RIGHT)  # as an answer it is wrong, as a verdict it is right
     before = contents(run)
     new = again(run, reader=endpoint, judge=endpoint)
-    results = load_run(new.path).results
+    results = read_run(new.path).results
     assert {one.reading.k for one in results.values() if one.reading} == {2}
     assert {one.score for one in (results["q-0"], results["q-1"])} == {1}
     assert results["q-2"].score == 0

@@ -66,15 +66,15 @@ def test_what_differs_from_run_to_run_does_not_matter(attempt, provider, replay,
         said = user(f"It is {date}. Work in {place}/notes. Session {session}.")
         return chat_request(said, prompt_cache_key=session, metadata={"user_id": session})
 
-    before = request("/work/x1", "0b7e2c1e-58b4-4f7a-9d58-6f0b6a4b1c11", "Mon Nov 30 2026, 10:01:02")
+    before = request("/job/x1", "0b7e2c1e-58b4-4f7a-9d58-6f0b6a4b1c11", "Mon Nov 30 2026, 10:01:02")
     after = request("/other/y22", "7c0e2c1e-58b4-4f7a-9d58-6f0b6a4b1c22", "Tue Dec 1 2026, 11:59:02")
-    answer = chat_stream("look into /work/x1/notes")
-    record(attempt, provider, tmp_path / "cassette", [(before, answer)], volatile=("/work/x1",))
+    answer = chat_stream("look into /job/x1/notes")
+    record(attempt, provider, tmp_path / "cassette", [(before, answer)], volatile=("/job/x1",))
     opened = replay(volatile=("/other/y22",))
     answered = opened.post(CHAT, after)
     assert answered.status_code == 200
     assert b"/other/y22/notes" in answered.content
-    assert b"/work/x1" not in answered.content
+    assert b"/job/x1" not in answered.content
 
 
 def test_equal_requests_are_answered_in_recorded_order_and_not_once_more(attempt, provider, replay, tmp_path):

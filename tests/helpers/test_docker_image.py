@@ -7,6 +7,7 @@ import pytest
 
 from runbook.cli.assembly import BAKED_HELPERS, open_sandbox
 from sandbox.protocol import Limits, Mount, SandboxSpec
+from tests.conftest import lacking
 from tests.helpers.test_image import picture
 
 PILLOW = "import importlib.util, sys; sys.exit(importlib.util.find_spec('PIL') is None)"
@@ -34,6 +35,8 @@ def test_a_sheet_and_a_part_of_a_screenshot_are_drawn_inside(
         part = running.exec([*python, "image", slug, "1", "--crop", "0,0,9,9"], env=environment).result()
         pillow = running.exec([sandbox.python, "-I", "-c", PILLOW]).result().exit_code == 0
         running.collect()
+    if not pillow:
+        lacking("docker", "the image was built without a network, so it has no Pillow")
     drawn = {path.suffix for path in (workspace.root / "notes" / "images").glob("*")}
-    assert (sheet.exit_code, part.exit_code) == ((0, 0) if pillow else (2, 2))
-    assert drawn == ({".jpg", ".png"} if pillow else set())
+    assert (sheet.exit_code, part.exit_code) == (0, 0)
+    assert drawn == {".jpg", ".png"}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from evals.matrix.cascade import CascadeError, cascade_curve
-from evals.recorded import load_run
+from evals.recorded import read_run
 from runbook.context import MemoryContext
 from runbook.memories.cascade import Cascade
 from runbook.memory import QueryResult
@@ -68,7 +68,7 @@ def runs(tmp_path, make_data_root, run):
     for name in ("rag-slice-bm25", "oracle"):
         done = run("eval", "run", "--data", data, "--memory", name, "--out", tmp_path / name)
         assert done.returncode == 0, done.stderr
-    return load_run(tmp_path / "rag-slice-bm25"), load_run(tmp_path / "oracle")
+    return read_run(tmp_path / "rag-slice-bm25"), read_run(tmp_path / "oracle")
 
 
 def test_the_ends_of_the_curve_are_the_two_memories_alone(runs):

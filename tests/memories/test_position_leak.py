@@ -5,7 +5,7 @@ import json
 import pytest
 
 from evals.position_leak import leak_between, leak_within
-from evals.recorded import load_run
+from evals.recorded import read_run
 from evals.runs.summary import summarise
 
 
@@ -26,10 +26,10 @@ def test_first_beating_random_is_flagged(tmp_path, leaky, run):
     for name in ("first", "random"):
         out = tmp_path / name
         assert run("eval", "run", "--data", leaky, "--memory", name, "--out", out).returncode == 0
-    found = leak_between(load_run(tmp_path / "first"), load_run(tmp_path / "random"))
+    found = leak_between(read_run(tmp_path / "first"), read_run(tmp_path / "random"))
     assert found.leaks
     assert "POSITION LEAK" in str(found)
-    first = load_run(tmp_path / "first")
+    first = read_run(tmp_path / "first")
     within = leak_within([result.query for result in first.results.values()])
     assert within.questions == 8
     assert summarise(first.folder)["position_leak"]["told"] == str(within)

@@ -11,6 +11,7 @@ import pytest
 
 from evals.report.write import write_report
 from evals.runs.folder import RunFolder
+from tests.conftest import lacking, require
 from tests.report.building import RunBuilder, imported, pictured_root
 
 AXE_VERSION = "4.10.3"
@@ -94,15 +95,14 @@ def axe(request: pytest.FixtureRequest) -> str:
     cache = Path(request.config.cache.mkdir("axe-core"))  # type: ignore[union-attr]
     script = cache / AXE_VERSION / "package" / "axe.min.js"
     if not script.is_file():
-        if not shutil.which("npm"):
-            pytest.skip("npm is not installed, so axe-core cannot be fetched")
+        require("agents")  # which is npm
         script.parent.parent.mkdir(exist_ok=True)
         packed = subprocess.run(
             ["npm", "pack", "--silent", f"axe-core@{AXE_VERSION}"],
             cwd=script.parent.parent, capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
         if packed.returncode:
-            pytest.skip(f"axe-core cannot be fetched: {packed.stderr.strip()[-200:]}")
+            lacking("agents", f"axe-core cannot be fetched: {packed.stderr.strip()[-200:]}")
         archive = script.parent.parent / packed.stdout.strip().splitlines()[-1]
         shutil.unpack_archive(archive, script.parent.parent, filter="data")
     return script.read_text()

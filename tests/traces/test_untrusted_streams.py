@@ -63,19 +63,25 @@ def trace(stream: str, data: bytes, folder: Path):
 
 @settings(max_examples=80, deadline=None)
 @given(stream=st.sampled_from([*STREAMS, "", "mini-swe-agent"]), data=st.binary(max_size=300))
-def test_arbitrary_bytes_never_raise(stream: str, data: bytes) -> None:
+def test_arbitrary_bytes_are_read_to_their_end(stream: str, data: bytes) -> None:
     with TemporaryDirectory() as folder:
-        trace(stream, data, Path(folder))
+        summary, events = trace(stream, data, Path(folder))
+    lines = data.count(b"\n") + (bool(data) and not data.endswith(b"\n"))
+    assert summary.stream_lines == (lines if stream in STREAMS else 0)
+    assert events[0].kind is Kind.LIFECYCLE
 
 
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
-def test_known_records_with_anything_in_any_field_never_raise(data: st.DataObject) -> None:
+def test_a_damaged_record_does_not_hide_the_next(data: st.DataObject) -> None:
     record = data.draw(st.sampled_from(RECORDS))
     line = json.dumps(_damaged(record, data)).encode() + b"\n"
     with TemporaryDirectory() as folder:
         stream = data.draw(st.sampled_from(sorted(STREAMS)))
-        trace(stream, line + orjson.dumps(record) + b"\n" + line, Path(folder))
+        alone, _ = trace(stream, orjson.dumps(record) + b"\n", Path(folder))
+        summary, _ = trace(stream, line + orjson.dumps(record) + b"\n" + line, Path(folder))
+    assert summary.stream_lines == 3
+    assert summary.events >= alone.events
 
 
 @settings(max_examples=80, deadline=None)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from evals.export.write import export
-from evals.recorded import data_of, load_run
+from evals.recorded import data_of, read_run
 from evals.runs.config import TunedOn
 from evals.runs.config_file import read_config
 from evals.tuning.ready import write_config
@@ -15,14 +15,14 @@ TUNED = TunedOn(digest="ab" * 32, questions=40, settings=20)
 
 def test_an_export_labels_them(data_root: Path, tmp_path: Path) -> None:
     answers = {f"q-{n}": Answer(score=1) for n in range(3)}
-    run = load_run(write_run(tmp_path / "run", data_root, answers, tuned_on=TUNED).path)
+    run = read_run(write_run(tmp_path / "run", data_root, answers, tuned_on=TUNED).path)
     done = export(run, data_of(run), unofficial=True)
     assert "out of 20 on 40 questions" in done.label
     assert json.loads(done.files[1].read_text())["label"] == done.label
 
 
 def test_others_have_no_label(data_root: Path, tmp_path: Path) -> None:
-    run = load_run(write_run(tmp_path / "run", data_root, {"q-0": Answer(score=1)}).path)
+    run = read_run(write_run(tmp_path / "run", data_root, {"q-0": Answer(score=1)}).path)
     done = export(run, data_of(run), unofficial=True)
     assert done.label == ""
     assert "label" not in json.loads(done.files[1].read_text())

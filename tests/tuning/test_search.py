@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evals.evidence_recall import EvidenceRecall
-from evals.recorded import load_run
+from evals.recorded import read_run
 from evals.runs.config import RunConfig, RunRecord
 from evals.runs.folder import RUN_FILE, RunFailure, RunFolder
 from evals.runs.records import QueryRecord
@@ -151,7 +151,7 @@ def test_a_hopeless_setting_is_stopped_and_its_run_can_still_be_opened(make_stud
     if bad.number == 1:  # the first one has nothing to lose against
         assert bad.state is State.STOPPED
         assert bad.questions < 9
-    assert len(load_run(study.with_suffix("") / "search" / f"setting-{bad.number:03d}").results) >= 9
+    assert len(read_run(study.with_suffix("") / "search" / f"setting-{bad.number:03d}").results) >= 9
 
 
 def test_no_question_is_asked_twice_when_a_study_is_started_again(make_study: MakeStudy) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.recorded import load_run
+from evals.recorded import read_run
 from tests.tuning.conftest import MakeStudy
 
 PROGRAM = (sys.executable, "-c", "from runbook.cli import main; main()")
@@ -68,12 +68,12 @@ def test_a_killed_study_goes_on_and_finds_the_best_point(
     }
     assert best["figures"]["quality"] > 0.4
 
-    run = load_run(folder / "confirm" / f"setting-{best['number']:03d}")
+    run = read_run(folder / "confirm" / f"setting-{best['number']:03d}")
     assert len(run.results) == 5
     tuned = run.record.config.tuned_on
     assert tuned is not None
     assert (tuned.questions, tuned.settings) == (7, 2)
-    assert not set(run.results) & set(load_run(folder / "search" / "setting-000").results)
+    assert not set(run.results) & set(read_run(folder / "search" / "setting-000").results)
     assert (folder / "frontier.png").is_file()
 
     planned = start("eval", "run", folder / "balanced.toml", "--dry-run")
