@@ -70,6 +70,7 @@ def latency_breakdown(queries: Sequence[QueryRecord]) -> dict[str, Any]:
             name: _figures([value for parts in found if (value := parts[name]) is not None])
             for name in ("view", *ON_THE_CLOCK, "first_model_byte")
         },
+        "on_the_clock": ON_THE_CLOCK,
         "adjusted": latency_figures(adjusted),
         "machine": _machine(queries),
     }

@@ -104,12 +104,16 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _latency_rows(breakdown: dict[str, Any]) -> list[tuple[str, str]]:
     """Where the time went, and whether the machine was too busy to believe it."""
-    told = [
-        f"{name.replace('_', ' ')} {number(figures['avg'])}"
+    told = {
+        name: f"{name.replace('_', ' ')} {number(figures['avg'])}"
         for name, figures in breakdown["parts"].items()
         if figures["avg"] is not None and round(figures["avg"], 2) > 0
-    ]
-    rows = [("  of it, avg", ", ".join(told) or NONE)]
+    }
+    clocked = [text for name, text in told.items() if name in breakdown["on_the_clock"]]
+    beside = [text for name, text in told.items() if name not in breakdown["on_the_clock"]]
+    rows = [("  of it, avg", ", ".join(clocked) or NONE)]
+    if beside:
+        rows.append(("  beside it, avg", ", ".join(beside)))
     if breakdown["machine"]["note"]:
         rows.append(("  note", breakdown["machine"]["note"]))
     return rows
