@@ -13,8 +13,6 @@ MODEL_FAILURES = (
     Outcome.MODEL_MISMATCH,
     Outcome.PROVIDER_ERROR,
 )
-
-
 NEVER_STARTED = (125, 126, 127)
 """Exit codes of `helpers/launch` itself."""
 LAUNCH_SAYS = "launch: "

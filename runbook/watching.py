@@ -117,7 +117,8 @@ class _ModelPatience:
     def __init__(self, line: Line) -> None:
         self._line = line
         self._next_look = 0.0
-        self._good_until: tuple[float, int] | None = None
+        self._failing: tuple[float, int] | None = None
+        """Since when, and after how many failed calls before."""
 
     def is_exhausted(self) -> bool:
         now = time.monotonic()
@@ -126,11 +127,11 @@ class _ModelPatience:
         self._next_look = now + MODEL_POLL_SECONDS
         facts = self._line.facts()
         if not _fails(facts):
-            self._good_until = None
+            self._failing = None
             return False
-        if self._good_until is None:
-            self._good_until = (now, facts.failed_calls - 1)
-        since, failed_before = self._good_until
+        if self._failing is None:
+            self._failing = (now, facts.failed_calls - 1)
+        since, failed_before = self._failing
         return now - since >= FAILING_SECONDS and facts.failed_calls - failed_before >= FAILING_CALLS
 
 

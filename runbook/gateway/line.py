@@ -95,7 +95,9 @@ class Line:
 
     def over_budget(self) -> str:
         """Why the attempt must end, once a call was refused or the wall time is up; "" before."""
-        return self._tally.over_budget or next(filter(None, (s.out_of_time() for s in self._spending)), "")
+        if late := next(filter(None, (spending.out_of_time() for spending in self._spending)), ""):
+            self._tally.refuse_for_budget(late)  # so that the facts say why the attempt ended
+        return self._tally.over_budget
 
     def facts(self) -> WireFacts:
         """The sums as of now; after `close` they are final."""
