@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from evals.aggregate import latency_figures
-from evals.runs.load import BUSY
+from evals.runs.machine_load import BUSY
 from evals.runs.records import QueryRecord
 
 ON_THE_CLOCK = (

@@ -14,7 +14,7 @@ from evals.reader import Reader
 from evals.runs.config import RunRecord
 from evals.runs.folder import RunError, RunFolder
 from evals.runs.in_context import in_context
-from evals.runs.load import load_per_cpu
+from evals.runs.machine_load import load_per_cpu
 from evals.runs.records import QueryRecord, ReadingRecord, VerdictRecord, is_scoreless
 from evals.runs.results import Chain, QuestionRecords, QuestionResult
 from evals.runs.seeds import derived_seed

@@ -3,7 +3,7 @@
 import pytest
 
 from evals.runs.latency import ON_THE_CLOCK, latency_breakdown, latency_parts
-from evals.runs.load import BUSY, load_per_cpu
+from evals.runs.machine_load import BUSY, load_per_cpu
 from evals.runs.records import QueryRecord
 from runbook.gateway.records import WireFacts
 from runbook.memory import AttemptRecord, QueryResult

@@ -8,4 +8,11 @@ BUSY = 1.5
 
 def load_per_cpu() -> float:
     """The load average of the last minute for each processor that this process may use."""
-    return os.getloadavg()[0] / max(1, len(os.sched_getaffinity(0)))
+    return os.getloadavg()[0] / _processors()
+
+
+def _processors() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # only Linux tells
+        return os.cpu_count() or 1
