@@ -72,8 +72,8 @@ def _pour(source: BufferedReader, target: int) -> None:
     try:
         while os.copy_file_range(source.fileno(), target, _CHUNK):
             pass
-    except OSError as error:
-        if error.errno not in _NO_KERNEL_COPY:
+    except (OSError, AttributeError) as error:  # only Linux has the call
+        if isinstance(error, OSError) and error.errno not in _NO_KERNEL_COPY:
             raise
         with os.fdopen(target, "wb", closefd=False) as file:
             while chunk := source.read(_CHUNK):
