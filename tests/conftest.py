@@ -8,6 +8,7 @@ import functools
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -80,6 +81,12 @@ def lacking(name: str, reason: str) -> NoReturn:
     if name in os.environ.get("RUNBOOK_REQUIRE", "").split(","):
         pytest.fail(f"RUNBOOK_REQUIRE names {name}, but {reason}")
     pytest.skip(reason)
+
+
+def pytest_configure() -> None:
+    # A shell starts background jobs deaf to Ctrl-C, and what they start inherits that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
