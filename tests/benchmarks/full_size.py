@@ -14,7 +14,6 @@ import argparse
 import json
 import os
 import re
-import shutil
 import statistics
 import subprocess
 import sys
@@ -63,7 +62,7 @@ def main() -> None:
 
 
 def measure(folder: Path, chosen: argparse.Namespace) -> None:
-    data = without_gold(chosen.data, folder / "data")
+    data = chosen.data
     options = ["--data", data, "--tier", "medium", "--memory", chosen.memory, "--limit", chosen.questions]
     options += ["--store", folder / "store", "--concurrency", chosen.concurrency, "--sandbox", "auto"]
     print(f"load {os.getloadavg()[0]:.1f} on {len(os.sched_getaffinity(0))} processors")
@@ -77,6 +76,7 @@ def measure(folder: Path, chosen: argparse.Namespace) -> None:
             kill_halfway(command, out, chosen.questions)
             command = [*PROGRAM, "eval", "resume", str(out)]
         tell(name, watched(command, folder / "store" / "views"), out, chosen)
+        subprocess.run([*PROGRAM, "eval", "show", str(out)], check=True)
     print(f"floor of a view, a loop of links and folders: {links_floor(folder / 'store'):.2f} s")
 
 
@@ -85,12 +85,6 @@ def named(data: Path, questions: int) -> set[str]:
     lines = (data / "questions.jsonl").read_text().splitlines()[:questions]
     haystacks = json.loads((data / "haystacks" / "lme_v2_medium.json").read_bytes())
     return {one for line in lines for one in haystacks[json.loads(line)["id"]]}
-
-
-def without_gold(data: Path, copy: Path) -> Path:
-    """The same data root by hard links, without the generator's own gold file, which is of another form."""
-    shutil.copytree(data, copy, copy_function=os.link, ignore=shutil.ignore_patterns("gold.json", "base_png"))
-    return copy
 
 
 def kill_halfway(command: list[str], out: Path, questions: int) -> None:
