@@ -15,6 +15,8 @@ _PATH = re.compile(
     r"(?<![A-Za-z0-9._-])([a-z0-9._-]{1,60}-[0-9a-f]{10})/(\d{1,6})\.(?:txt|agent\.png|png|jpe?g|webp|gif)\b"
 )
 _ADDRESS = re.compile(r"\b([a-z0-9._-]{1,60}-[0-9a-f]{10}):(\d{1,6})\b")
+_END_OF_SLUG = re.compile(r"-[0-9a-f]{10}[/:]\d")
+"""Found in a tenth of the time; most texts name no state."""
 _RANGE = re.compile(r"(\d{1,6})(?:[:-](\d{1,6}))?")
 _SHORTEST_PREFIX = 4
 # Of each verb of the helper that opens states: how many words after the id are indexes or ranges.
@@ -61,14 +63,14 @@ def opened_states(commands: Iterable[SimpleCommand], arguments: str, names: Name
 def listed_states(text: str, names: Names) -> set[State]:
     """The states that a text lists: as `slug:7`, or by the path of a file."""
     found = set(_of_paths(text, names))
-    for slug, index in _ADDRESS.findall(text):
+    for slug, index in _ADDRESS.findall(text) if _END_OF_SLUG.search(text) else ():
         if slug in names.by_slug:
             found.add((names.by_slug[slug], int(index)))
     return found
 
 
 def _of_paths(text: str, names: Names) -> Iterator[State]:
-    for slug, index in _PATH.findall(text):
+    for slug, index in _PATH.findall(text) if _END_OF_SLUG.search(text) else ():
         if slug in names.by_slug:
             yield names.by_slug[slug], int(index)
 

@@ -4,7 +4,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -23,28 +23,35 @@ class Rule(BaseModel):
     kind: str = Field(alias="class")
     programs: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
-    words: str | None = None
-    arguments: str | None = None
-    place: str | None = None
-    writes: str | None = None
-    body: str | None = None
+    words: re.Pattern[str] | None = None
+    arguments: re.Pattern[str] | None = None
+    place: re.Pattern[str] | None = None
+    writes: re.Pattern[str] | None = None
+    body: re.Pattern[str] | None = None
     piped: bool | None = None
     example: str
 
-    def fits_command(self, command: SimpleCommand) -> bool:
-        """Whether everything that the rule names is true of a simple command."""
+    def is_of_program(self, program: str) -> bool:
+        """Whether the rule is one of commands, and of this program's among others."""
+        return not self.tools and _is_one_of(program, self.programs)
+
+    def fits_command(self, command: SimpleCommand, words: str) -> bool:
+        """Whether everything else that the rule names is true of a simple command; `words` are its own."""
         return (
-            _is_one_of(command.program, self.programs)
-            and _found(self.words, [" ".join(command.words)])
-            and _found(self.place, command.places)
-            and _found(self.writes, command.writes)
-            and _found(self.body, [command.body])
-            and self.piped in (None, command.piped)
+            (self.piped is None or self.piped == command.piped)
+            and (self.words is None or self.words.search(words) is not None)
+            and (self.place is None or any(map(self.place.search, command.places)))
+            and (self.writes is None or any(map(self.writes.search, command.writes)))
+            and (self.body is None or self.body.search(command.body) is not None)
         )
 
     def fits_tool(self, tool: str, arguments: str) -> bool:
         """Whether the rule is true of a tool that runs no command."""
-        return _is_one_of(tool, self.tools) and _found(self.arguments, [arguments])
+        return (
+            bool(self.tools)
+            and _is_one_of(tool, self.tools)
+            and (self.arguments is None or self.arguments.search(arguments) is not None)
+        )
 
 
 class RuleBook(BaseModel):
@@ -55,21 +62,9 @@ class RuleBook(BaseModel):
     order: tuple[str, ...]
     rule: tuple[Rule, ...]
 
-    def rule_of(self, command: SimpleCommand) -> Rule | None:
-        """The first rule that fits; None where a command is something else."""
-        return next((rule for rule in self._of_commands if rule.fits_command(command)), None)
-
     def tool_rule_of(self, tool: str, arguments: str) -> Rule | None:
         """The first rule that fits a tool that runs no command; None where it is something else."""
-        return next((rule for rule in self._of_tools if rule.fits_tool(tool, arguments)), None)
-
-    @cached_property
-    def _of_commands(self) -> tuple[Rule, ...]:
-        return tuple(rule for rule in self.rule if not rule.tools)
-
-    @cached_property
-    def _of_tools(self) -> tuple[Rule, ...]:
-        return tuple(rule for rule in self.rule if rule.tools)
+        return next((rule for rule in self.rule if rule.fits_tool(tool, arguments)), None)
 
     def first(self, kinds: set[str]) -> str:
         """The class of a call whose parts have these classes."""
@@ -84,6 +79,7 @@ class Classified:
     commands: tuple[SimpleCommand, ...]
 
 
+@lru_cache(maxsize=256)  # agents repeat themselves, and the longest command is 32 KB
 def classify(tool: str, command: str, arguments: str) -> Classified:
     """The class of a tool call: of its command, or without one of its tool."""
     book = rules()
@@ -91,8 +87,14 @@ def classify(tool: str, command: str, arguments: str) -> Classified:
         rule = book.tool_rule_of(tool, arguments)
         return Classified(rule.kind if rule else OTHER, ())
     commands = tuple(simple_commands(command))
-    found = [book.rule_of(one) for one in commands]
+    found = [rule_of(one) for one in commands]
     return Classified(book.first({rule.kind for rule in found if rule}), commands)
+
+
+def rule_of(command: SimpleCommand) -> Rule | None:
+    """The first rule that fits; None where a command is something else."""
+    words = " ".join(command.words)
+    return next((rule for rule in _rules_of(command.program) if rule.fits_command(command, words)), None)
 
 
 @cache
@@ -101,10 +103,10 @@ def rules() -> RuleBook:
     return RuleBook.model_validate(tomllib.loads(files("evals.traces").joinpath("rules.toml").read_text()))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
+def _rules_of(program: str) -> tuple[Rule, ...]:
+    return tuple(rule for rule in rules().rule if rule.is_of_program(program))
+
+
 def _is_one_of(name: str, patterns: tuple[str, ...]) -> bool:
     return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def _found(pattern: str | None, texts: list[str] | tuple[str, ...]) -> bool:
-    return pattern is None or any(re.search(pattern, text) for text in texts)

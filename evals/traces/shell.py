@@ -171,7 +171,7 @@ class _Reading:
             case "string":
                 return self._quoted(node)
             case "word":
-                return _ESCAPED.sub(r"\1", self._raw(node))
+                return _unescaped(self._raw(node))
             case "concatenation" | "command_name":
                 return "".join(self._text(child) for child in node.named_children) or self._raw(node)
             case "simple_expansion" | "expansion":
@@ -185,12 +185,16 @@ class _Reading:
         for child in node.named_children:
             told.append(self._source[place : child.start_byte].decode("utf-8", "replace"))
             raw = child.type == "string_content"
-            told.append(_ESCAPED.sub(r"\1", self._raw(child)) if raw else self._text(child))
+            told.append(_unescaped(self._raw(child)) if raw else self._text(child))
             place = child.end_byte
         return "".join(told) + self._source[place : node.end_byte - 1].decode("utf-8", "replace")
 
     def _raw(self, node: Node) -> str:
         return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(r"\1", text) if "\\" in text else text
 
 
 def _finished(draft: _Draft, depth: int) -> Iterator[SimpleCommand]:
@@ -249,6 +253,8 @@ def _executed(words: list[str]) -> list[str]:
 
 
 def _joined(folder: str, place: str) -> str:
+    if not folder and "/" not in place:
+        return place
     return posixpath.normpath(posixpath.join(folder, place)) if place else folder
 
 

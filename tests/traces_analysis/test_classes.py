@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from evals.traces.classes import Rule, classify, rules
+from evals.traces.classes import Rule, classify, rule_of, rules
 
 
 @pytest.mark.parametrize("rule", rules().rule, ids=lambda rule: rule.name)
@@ -15,7 +15,7 @@ def test_the_example_of_a_rule_is_classified_by_that_rule(rule: Rule) -> None:
         assert classify(tool, "", arguments).kind == rule.kind
         return
     found = classify("bash", rule.example, "")
-    assert rule in [book.rule_of(command) for command in found.commands]
+    assert rule in [rule_of(command) for command in found.commands]
     assert found.kind == rule.kind
 
 
