@@ -81,6 +81,8 @@ class InsertCost(BaseModel):
     repaired_replies: int = 0
     fallbacks: int = 0
     """Replies that no repair made usable, so that a plain text stands in their place."""
+    cost_usd: float | None = None
+    """Of all calls; None where the price of any is unknown."""
 
 
 class QueryResult(BaseModel):

@@ -31,6 +31,10 @@ class ScriptedRetrieval:
     url: str = ""
     broken: int = 0
     """So many chat replies about JSON are no JSON."""
+    answers_as: str | None = None
+    """What chat replies call their model; None is the one that was asked."""
+    echo: str = ""
+    """What chat replies about JSON say instead, as a JSON string's content."""
     answering: int | None = None
     """So many more requests are answered, all others with status 503; None answers all."""
     requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -55,7 +59,8 @@ class ScriptedRetrieval:
         if path == "/v1/embeddings":
             rows = [{"index": place, "embedding": bag(text)} for place, text in enumerate(body["input"])]
             return 200, {"data": rows[::-1], "usage": {"prompt_tokens": sum(map(len, body["input"])) // 4}}
-        return 200, completion(self._said(body), body)
+        reply = completion(self._said(body), body)
+        return 200, reply | ({"model": self.answers_as} if self.answers_as else {})
 
     def _said(self, body: dict[str, Any]) -> str:
         prompt = plain(body["messages"][-1]["content"])
@@ -68,7 +73,7 @@ class ScriptedRetrieval:
             if self.broken:
                 self.broken -= 1
                 return "I would look for the following things: pages, menus"
-        return json.dumps(written(prompt))
+        return str(json.loads(f'"{self.echo}"')) if self.echo else json.dumps(written(prompt))
 
 
 def written(prompt: str) -> dict[str, Any]:

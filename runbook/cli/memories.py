@@ -22,7 +22,9 @@ from runbook.embedding.embedder import Embedder
 from runbook.endpoint.chat import Endpoint
 from runbook.endpoint.config import Address, EndpointConfig
 from runbook.endpoint.embeddings import EmbeddingEndpoint
+from runbook.endpoint.ledger import Account
 from runbook.evidence import Span
+from runbook.gateway.settings import GatewayError
 from runbook.memories.parts import MemoryParts, MemorySettingsError
 from runbook.memories.registry import AGENTS, memory_factory
 from runbook.memories.settings import CONTROLLER_SAMPLING
@@ -41,10 +43,10 @@ def open_memory(
         UnknownAgentError, SandboxError, HistoryError: where the memory is, or asks, an agent.
     """
     with ExitStack() as stack:
-        opener = _Opener(config, data, cancel, console, stack)
         try:
+            opener = _Opener(config, data, cancel, console, stack, Account(config.gateway))
             memory = opener.memory(config.memory)
-        except MemorySettingsError as error:
+        except (MemorySettingsError, GatewayError) as error:
             raise Mistake(str(error)) from None
         yield memory
 
@@ -58,6 +60,7 @@ class _Opener:
     cancel: threading.Event
     console: Console
     stack: ExitStack
+    account: Account
 
     def memory(self, name: str) -> Memory:
         if name in AGENTS:
@@ -71,6 +74,7 @@ class _Opener:
             budget=self.config.budget,
             cache=home() / "retrieval",
             cancel=self.cancel,
+            account=self.account,
             order=lambda task: self.data.haystacks[_question(task)],
             gold=self._gold,
             terms=tokens.terms,
@@ -92,10 +96,11 @@ class _Opener:
                 f"memory {memory} needs an embedding model: set retrieval.embedding.model and "
                 "retrieval.embedding.base_url; rag-slice-bm25 needs none"
             )
-        _refuse_unreachable("retrieval.embedding", config)
+        self._refuse("retrieval.embedding", config)
         endpoint = EmbeddingEndpoint(config, cancel=self.cancel, remark=self._remark("embedding model"))
         self.stack.enter_context(closing(endpoint))
-        return Embedder(endpoint, home() / "retrieval" / "embedded", EstimatedTokens().text)
+        folder = home() / "retrieval" / "embedded"
+        return Embedder(endpoint, folder, EstimatedTokens().text, self.cancel)
 
     def _chat(self, memory: str, role: str) -> Endpoint:
         settings = self.config.retrieval
@@ -105,12 +110,18 @@ class _Opener:
                 f"memory {memory} needs a chat model: set retrieval.controller.model and "
                 "retrieval.controller.base_url (retrieval.writer for another one that writes notes)"
             )
-        _refuse_unreachable(f"retrieval.{role}", config)
+        self._refuse(f"retrieval.{role}", config)
         endpoint = Endpoint(
             config.sampled(CONTROLLER_SAMPLING), cancel=self.cancel, remark=self._remark(role)
         )
         self.stack.enter_context(closing(endpoint))
         return endpoint
+
+    def _refuse(self, role: str, address: Address) -> None:
+        """Raise Mistake where nothing listens, GatewayError where the run's budget could not be kept."""
+        self.account.refuse_unpriced(address.model)
+        if self.config.gateway.replay is None:
+            _refuse_unreachable(role, address)
 
     def _remark(self, role: str) -> Callable[[str], None]:
         return lambda line: self.console.print(inert(f"waiting for the {role}: {line}"), markup=False)

@@ -1,9 +1,9 @@
 """An embedding model with its cache: many texts in batches, several at a time; one query on the clock."""
 
 import hashlib
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -12,37 +12,25 @@ import orjson
 from pydantic import JsonValue
 
 from runbook.embedding.cache import VectorCache, Vectors
-from runbook.embedding.recorded import Given, RecordedAnswer, RecordedCalls
+from runbook.embedding.recorded import RecordedAnswer, RecordedCalls
 from runbook.embedding.truncation import cut_to_tokens
 from runbook.endpoint.embeddings import Embedded, EmbeddingEndpoint
-from runbook.endpoint.usage import Usage
+from runbook.endpoint.ledger import Asked, Ledger
 
 # What the query model's own card asks for; models without instructions get the bare question.
 _INSTRUCTED = "Instruct: {instruction}\nQuery:{query}"
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingCost:
-    """What embedding some texts took; zeros where all were there."""
-
-    texts: int = 0
-    calls: int = 0
-    prompt_tokens: int | None = 0
-    """None where the provider did not say."""
-
-    def __add__(self, other: "EmbeddingCost") -> "EmbeddingCost":
-        known = (self.prompt_tokens, other.prompt_tokens)
-        return EmbeddingCost(
-            self.texts + other.texts,
-            self.calls + other.calls,
-            None if None in known else sum(one for one in known if one is not None),
-        )
-
-
 class Embedder:
     """Embeds texts once each. Safe to use from several threads at once."""
 
-    def __init__(self, endpoint: EmbeddingEndpoint, folder: Path, count_tokens: Callable[[str], int]) -> None:
+    def __init__(
+        self,
+        endpoint: EmbeddingEndpoint,
+        folder: Path,
+        count_tokens: Callable[[str], int],
+        cancel: threading.Event,
+    ) -> None:
         """`folder` holds the vectors of all embedding models, each in a folder of its own."""
         config = endpoint.config
         self._endpoint = endpoint
@@ -55,6 +43,7 @@ class Embedder:
         self._cache = VectorCache(self.folder)
         self._queries = RecordedCalls(self.folder / "queries")
         self._count = count_tokens
+        self.cancel = cancel
 
     @property
     def model(self) -> str:
@@ -79,30 +68,30 @@ class Embedder:
         """All vectors, mapped from disk."""
         return self._cache.matrix()
 
-    def embed(self, texts: Iterable[tuple[bytes, str]]) -> EmbeddingCost:
-        """Embed those of the prepared texts that are not there yet; each batch is kept as it comes.
+    def embed(self, texts: Iterable[tuple[bytes, str]], ledger: Ledger) -> int:
+        """Embed those of the prepared texts that are not there yet; how many. Each batch is kept as it comes.
 
         Texts are taken from the iterable as they are needed, so that a haystack's are never all in memory.
         Raises EndpointError and OSError; what came before stays.
         """
         config = self._endpoint.config
-        cost = EmbeddingCost()
+        count = 0
         running: dict[Future[Embedded], list[bytes]] = {}
         pool = ThreadPoolExecutor(config.concurrency, thread_name_prefix="embedding")
         try:
             for batch in self._batches(texts, config.batch):
                 keys = [key for key, _ in batch]
-                running[pool.submit(self._endpoint.embed, [text for _, text in batch])] = keys
+                running[pool.submit(self._sent, [text for _, text in batch], ledger)] = keys
                 if len(running) > config.concurrency:
-                    cost += self._kept(running)
+                    count += self._kept(running)
             while running:
-                cost += self._kept(running)
+                count += self._kept(running)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-        return cost
+        return count
 
-    def query(self, questions: Sequence[str]) -> tuple[Vectors, Given]:
-        """The vectors of some questions (questions x dimensions), with what it took, now or when recorded.
+    def query(self, questions: Sequence[str], ledger: Ledger) -> Vectors:
+        """The vectors of some questions (questions x dimensions), asked for now or recorded.
 
         Raises EndpointError.
         """
@@ -111,18 +100,27 @@ class Embedder:
             self.prepared(_INSTRUCTED.format(instruction=instruction, query=one) if instruction else one)[1]
             for one in questions
         ]
-        given = self._queries.ask({**self._identity, "texts": list(sent)}, lambda: self._asked(sent))
-        return np.asarray(given.answer.value, dtype=np.float32), given
+        content: JsonValue = {**self._identity, "texts": list(sent)}
+        answer = self._queries.ask(content, self._asked(sent), ledger, lambda: self._answered(sent))
+        return np.asarray(answer.value, dtype=np.float32)
 
-    def _asked(self, texts: Sequence[str]) -> RecordedAnswer:
+    def _answered(self, texts: Sequence[str]) -> RecordedAnswer:
         embedded = self._endpoint.embed(texts)
+        took = embedded.took
         return RecordedAnswer(
             value=embedded.vectors.tolist(),
-            seconds=embedded.seconds + embedded.waited_seconds,
-            calls=embedded.calls,
-            usage=Usage(prompt_tokens=embedded.prompt_tokens, completion_tokens=0),
-            model=self.model,
+            seconds=took.seconds,
+            calls=took.calls,
+            usage=took.usage,
+            rate_limit_seconds=took.rate_limit_seconds,
         )
+
+    def _sent(self, texts: Sequence[str], ledger: Ledger) -> Embedded:
+        return ledger.ask(self._asked(texts), lambda: self._endpoint.embed(texts))
+
+    def _asked(self, texts: Sequence[str]) -> Asked:
+        config = self._endpoint.config
+        return Asked(config.model, config.base_url, "/embeddings", sum(map(len, texts)))
 
     def _batches(self, texts: Iterable[tuple[bytes, str]], size: int) -> Iterator[list[tuple[bytes, str]]]:
         asked: set[bytes] = set()
@@ -136,12 +134,12 @@ class Embedder:
         asked.add(key)
         return True
 
-    def _kept(self, running: dict[Future[Embedded], list[bytes]]) -> EmbeddingCost:
+    def _kept(self, running: dict[Future[Embedded], list[bytes]]) -> int:
         ended, _ = wait(running, return_when=FIRST_COMPLETED)
-        cost = EmbeddingCost()
+        count = 0
         for future in ended:
             keys = running.pop(future)
             embedded = future.result()
             self._cache.add(keys, embedded.vectors)
-            cost += EmbeddingCost(len(keys), embedded.calls, embedded.prompt_tokens)
-        return cost
+            count += len(keys)
+        return count

@@ -2,12 +2,12 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
+from runbook.endpoint.ledger import Asked, Ledger, Took
 from runbook.endpoint.usage import Usage
 from runbook.files import write_json
 
@@ -22,16 +22,16 @@ class RecordedAnswer(BaseModel):
     """Wall time of the whole call, its retries and waits included."""
     calls: int
     usage: Usage
+    rate_limit_seconds: float = 0.0
+    """The part of `seconds` that a rate limit asked for."""
     model: str | None = None
     """Who answered, as the reply says."""
 
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """An answer, and whether it was recorded earlier rather than asked for now."""
-
-    answer: RecordedAnswer
-    reused: bool
+    @property
+    def took(self) -> Took:
+        """As a ledger notes it."""
+        said = self.value if isinstance(self.value, str) else ""
+        return Took(self.seconds, self.calls, self.usage, self.rate_limit_seconds, self.model, said)
 
 
 class RecordedCalls:
@@ -40,19 +40,23 @@ class RecordedCalls:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def ask(self, asked: JsonValue, ask: Callable[[], RecordedAnswer]) -> Given:
-        """The recorded answer to what is asked, else that of `ask`, which is then recorded.
+    def ask(
+        self, content: JsonValue, asked: Asked, ledger: Ledger, send: Callable[[], RecordedAnswer]
+    ) -> RecordedAnswer:
+        """The recorded answer to this content, else that of `send`, which is then recorded.
 
-        Raises whatever `ask` raises, and OSError where the answer cannot be written.
+        The ledger notes it either way.
+        Raises what `Ledger.ask` raises, and OSError where the answer cannot be written.
         """
-        digest = hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        digest = hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
         file = self._folder / digest[:2] / f"{digest}.json"
         if (known := _read(file)) is not None:
-            return Given(known, reused=True)
-        answer = ask()
+            ledger.reuse(asked, known)
+            return known
+        answer = ledger.ask(asked, send)
         file.parent.mkdir(parents=True, exist_ok=True)
         write_json(file, answer)
-        return Given(answer, reused=False)
+        return answer
 
 
 def _read(file: Path) -> RecordedAnswer | None:

@@ -18,6 +18,7 @@ from runbook.endpoint.completion import MalformedReply, ReportedError
 from runbook.endpoint.config import Address
 from runbook.endpoint.errors import EndpointError
 from runbook.endpoint.faults import Fault, PatientWait, fault_of_error, fault_of_status
+from runbook.gateway.keys import KeyMask
 from runbook.outcomes import Outcome
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class Answered(Generic[T]):
     """Requests sent, with those that failed."""
     waited_seconds: float
     """Time spent between requests."""
+    rate_limit_seconds: float
+    """The part of it that a rate limit asked for."""
 
 
 @dataclass(slots=True)
@@ -54,6 +57,10 @@ class _Tally:
     calls: int = 0
     malformed: int = 0
     waited: float = 0.0
+    limited: float = 0.0
+    """The part of `waited` that a rate limit asked for."""
+    is_limited: bool = False
+    """Whether the request before the next wait met a rate limit."""
 
 
 class Caller:
@@ -90,6 +97,14 @@ class Caller:
                 f"{address.model}: no key for the model's provider (set {address.api_key_variable})",
                 outcome=Outcome.AUTH_ERROR,
             )
+        if self._key is not None and not _fits_a_header(self._key):
+            raise error(
+                f"{address.model}: its key holds characters that no HTTP header can carry "
+                f"(see {address.api_key_variable})",
+                outcome=Outcome.AUTH_ERROR,
+            )
+        # A provider may echo what it was sent; the key must not get into a record that way.
+        self._mask = KeyMask(self._key or "")
         self._client = openai.OpenAI(
             api_key=self._key or _NO_KEY,
             base_url=address.base_url,
@@ -135,12 +150,17 @@ class Caller:
             return retrying(self._request, send, read, tally)
         except Fault as fault:
             raise self._error(
-                self._described(fault, tally), outcome=fault.outcome, status=fault.status
+                self._described(fault, tally),
+                outcome=fault.outcome,
+                status=fault.status,
+                calls=tally.calls,
+                rate_limit_seconds=tally.limited,
             ) from fault
 
     def _tell(self, state: tenacity.RetryCallState, tally: _Tally) -> None:
-        """Say that an answer is still waited for, once that takes long."""
+        """Note what the coming wait is for, and say so once that takes long."""
         fault = state.outcome.exception() if state.outcome else None
+        tally.is_limited = isinstance(fault, Fault) and fault.outcome is Outcome.RATE_LIMITED
         waited = state.upcoming_sleep + (state.seconds_since_start or 0.0)
         now = time.monotonic()
         if not isinstance(fault, Fault) or waited < LONG_SECONDS or now < self._silent_until:
@@ -153,7 +173,9 @@ class Caller:
     def _pause(self, seconds: float, tally: _Tally) -> None:
         began = time.monotonic()
         self._cancel.wait(seconds)
-        tally.waited += time.monotonic() - began
+        waited = time.monotonic() - began
+        tally.waited += waited
+        tally.limited += waited if tally.is_limited else 0.0
 
     def _request(
         self,
@@ -165,10 +187,7 @@ class Caller:
             raise Fault("cancelled", Outcome.CANCELLED)
         tally.calls += 1
         began = time.monotonic()
-        body = self._body(send)
-        if self._key is not None:
-            # A provider may echo what it was sent; the key must not get into a record that way.
-            body = body.replace(self._key.encode(), b"[key]")
+        body = self._mask.whole(self._body(send))
         try:
             value = read(body)
         except MalformedReply as error:
@@ -176,7 +195,7 @@ class Caller:
             raise Fault(str(error), retry=tally.malformed < MAX_MALFORMED_REPLIES) from error
         except ReportedError as error:
             raise fault_of_status(error.status or 500, str(error)) from error
-        return Answered(value, time.monotonic() - began, tally.calls, tally.waited)
+        return Answered(value, time.monotonic() - began, tally.calls, tally.waited, tally.limited)
 
     def _body(self, send: "Callable[[OpenAI], AbstractContextManager[APIResponse[Any]]]") -> bytes:
         import openai
@@ -190,10 +209,14 @@ class Caller:
 
     def _described(self, fault: Fault, tally: _Tally) -> str:
         """One printable line without the key, which some providers repeat in their complaints."""
-        message = fault.message.replace(self._key, "***") if self._key else fault.message
+        message = self._mask.whole(fault.message.encode("utf-8", "replace")).decode("utf-8", "replace")
         message = _UNPRINTABLE.sub(" ", message).strip()[:_SHOWN_CHARACTERS]
         asked = f", which asks to wait {fault.wait:.0f} s" if fault.wait is not None else ""
         return f"{self._address.model} at {self.base_url}{asked}: {message} ({tally.calls} requests)"
+
+
+def _fits_a_header(key: str) -> bool:
+    return key.isascii() and key.isprintable() and " " not in key
 
 
 def _read_body(response: "APIResponse[Any]", deadline: float) -> bytes:

@@ -26,6 +26,8 @@ class Completion(BaseModel):
     """Requests sent, with those that failed."""
     waited_seconds: float
     """Time spent between requests."""
+    rate_limit_seconds: float = 0.0
+    """The part of it that a rate limit asked for."""
 
 
 class Endpoint:
@@ -69,4 +71,5 @@ class Endpoint:
             seconds=answered.seconds,
             calls=answered.calls,
             waited_seconds=answered.waited_seconds,
+            rate_limit_seconds=answered.rate_limit_seconds,
         )

@@ -14,6 +14,8 @@ from runbook.endpoint.calling import Caller
 from runbook.endpoint.completion import MalformedReply, ReportedError
 from runbook.endpoint.config import EmbeddingConfig
 from runbook.endpoint.errors import EndpointError
+from runbook.endpoint.ledger import Took
+from runbook.endpoint.usage import Usage
 
 Vectors = NDArray[np.float32]
 
@@ -28,6 +30,14 @@ class Embedded:
     seconds: float
     calls: int
     waited_seconds: float
+    rate_limit_seconds: float
+    """The part of `waited_seconds` that a rate limit asked for."""
+
+    @property
+    def took(self) -> Took:
+        """As a ledger notes it."""
+        usage = Usage(prompt_tokens=self.prompt_tokens, completion_tokens=0)
+        return Took(self.seconds + self.waited_seconds, self.calls, usage, self.rate_limit_seconds)
 
 
 class EmbeddingEndpoint:
@@ -60,7 +70,14 @@ class EmbeddingEndpoint:
             lambda reply: read_embeddings(reply, len(texts)),
         )
         vectors, tokens = answered.value
-        return Embedded(vectors, tokens, answered.seconds, answered.calls, answered.waited_seconds)
+        return Embedded(
+            vectors,
+            tokens,
+            answered.seconds,
+            answered.calls,
+            answered.waited_seconds,
+            answered.rate_limit_seconds,
+        )
 
 
 def read_embeddings(body: bytes, count: int) -> tuple[Vectors, int | None]:

@@ -12,6 +12,7 @@ from manifests.views import View
 from runbook.embedding.embedder import Embedder
 from runbook.embedding.recorded import RecordedCalls
 from runbook.endpoint.chat import Endpoint
+from runbook.endpoint.ledger import Account
 from runbook.memories.answering import Found, QueryLog, answer
 from runbook.memories.bundle import Bundle, bundle_for
 from runbook.memories.composing import context_of
@@ -52,6 +53,7 @@ class ControlledRetrieval:
         recorded: Path,
         seed: int,
         budget: int,
+        account: Account,
     ) -> None:
         """`writer` is needed for events and notes; `recorded` is the folder of the controller's replies."""
         self._settings = settings
@@ -59,9 +61,10 @@ class ControlledRetrieval:
         self._asker = JsonAsker(controller, RecordedCalls(recorded))
         self._seed = seed
         self._budget = budget
+        self._account = account
         pools = _pools(settings, writer)
         self._prepared: Preparations[dict[str, PreparedPool]] = Preparations(
-            lambda view: prepared_pools(view, pools, embedder, writer)
+            lambda view, ledger: prepared_pools(view, pools, embedder, writer, ledger), account
         )
 
     def insert(self, haystack: View) -> None:
@@ -71,7 +74,9 @@ class ControlledRetrieval:
     def query(self, task: QueryTask) -> QueryResult:
         """The controller and the embedding of its queries are on the clock."""
 
-        def search(log: QueryLog) -> Found:
+        log = QueryLog(self._account.query())
+
+        def search() -> Found:
             ready = self._prepared.of(task.haystack)
             bundle = bundle_for(
                 self._asker,
@@ -83,14 +88,14 @@ class ControlledRetrieval:
             )
             return context_of(task.haystack, ready, self._chosen(ready, bundle, log))
 
-        return answer(self.name, task, self._budget, search, self._prepared.cost(task.haystack))
+        insert = self._prepared.side(task.haystack)
+        return answer(self.name, task, self._budget, search, log=log, insert=insert)
 
     def _chosen(self, ready: dict[str, PreparedPool], bundle: Bundle, log: QueryLog) -> list[Choice]:
         asked = {RAW: bundle.raw_queries, EVENTS: [bundle.event_query]}
         asked |= {pool: [bundle.note_query] for pool in (PROCEDURES, HINTS)}
         queries = list(dict.fromkeys(query for pool in ready for query in asked[pool]))
-        vectors, given = self._embedder.query(queries)
-        log.add(given)
+        vectors = self._embedder.query(queries, log.ledger)
         settings = self._settings
         most = {
             RAW: settings.slices,
@@ -142,4 +147,5 @@ def make(parts: MemoryParts) -> ControlledRetrieval:
         recorded=parts.cache / "controller",
         seed=parts.seed,
         budget=parts.budget,
+        account=parts.account,
     )

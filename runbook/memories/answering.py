@@ -5,20 +5,23 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 
+from runbook.attempt import next_attempt_number
 from runbook.complaints import of_any
-from runbook.embedding.recorded import Given
 from runbook.endpoint.errors import EndpointError
-from runbook.endpoint.usage import Usage
+from runbook.endpoint.ledger import Ledger, write_calls
 from runbook.evidence import Evidence, Span
-from runbook.gateway import records as wire
-from runbook.gateway.prices import Prices
+from runbook.files import write_json
+from runbook.gateway.bodies import CALLS
+from runbook.memories.preparing import InsertSide
 from runbook.memories.spans import within_budget
-from runbook.memory import AttemptRecord, InsertCost, QueryResult, QueryTask, Retrieved
+from runbook.memory import AttemptRecord, QueryResult, QueryTask, Retrieved
 from runbook.outcomes import Outcome
 from runbook.rendering import render_context
 
 NO_SANDBOX = "none"
+INSERT_CALLS = "insert_calls.jsonl"
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -32,89 +35,51 @@ class Found:
     confidence: float | None = None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class QueryLog:
-    """What a query's model calls took, and what is to be recorded of it."""
+    """What a query's model calls took, and what else is to be recorded of it."""
 
-    given: list[Given] = field(default_factory=list)
+    ledger: Ledger
     extra: dict[str, object] = field(default_factory=dict)
-
-    def add(self, given: Given) -> Given:
-        """Note a call; returns it."""
-        self.given.append(given)
-        return given
 
     @property
     def reused_seconds(self) -> float:
         """What calls took whose answers were reused, which belongs to the latency all the same."""
-        return sum(one.answer.seconds for one in self.given if one.reused)
+        return sum(call.last_byte_seconds or 0.0 for call in self.ledger.calls if call.replayed)
 
     @property
-    def model_seconds(self) -> float:
-        """What all calls took, one after the other."""
-        return sum(one.answer.seconds for one in self.given)
-
-    def facts(self) -> wire.WireFacts | None:
-        """The sum of the calls, as the gateway tells of an agent's; None without calls."""
-        if not self.given:
-            return None
-        prices = Prices.read()
-        answers = [one.answer for one in self.given]
-        usages = [wire_usage(one.usage) for one in answers]
-        costs = [
-            price.cost(usage) if (price := prices.of(one.model)) else None
-            for one, usage in zip(answers, usages, strict=True)
-        ]
-        return wire.WireFacts(
-            calls=sum(one.calls for one in answers),
-            usage=summed(usages),
-            usage_unknown_calls=sum(one.fresh_input is None for one in usages),
-            cost_usd=None if None in costs else sum(one for one in costs if one is not None),
-            actual_models=sorted({one.model for one in answers if one.model}),
-            model_seconds=self.model_seconds,
-        )
-
-
-def wire_usage(usage: Usage) -> wire.Usage:
-    """The same counts in the gateway's buckets, which do not overlap."""
-    fresh = usage.prompt_tokens
-    if fresh is not None and usage.cached_tokens is not None:
-        fresh = max(0, fresh - usage.cached_tokens)
-    return wire.Usage(
-        fresh_input=fresh,
-        cache_read=usage.cached_tokens,
-        output=usage.completion_tokens,
-        reasoning=usage.reasoning_tokens,
-    )
-
-
-def summed(usages: list[wire.Usage]) -> wire.Usage:
-    """Sums of what is known; a bucket is None where no call told it."""
-    sums: dict[str, int | None] = {}
-    for bucket in wire.Usage.model_fields:
-        known = [value for one in usages if (value := getattr(one, bucket)) is not None]
-        sums[bucket] = sum(known) if known else None
-    return wire.Usage(**sums)
+    def timings(self) -> dict[str, float]:
+        """Seconds of all calls, one after the other, and the parts of them that were waits or reused."""
+        calls = self.ledger.calls
+        return {
+            "model": sum(call.last_byte_seconds or 0.0 for call in calls),
+            "rate_limit": sum(call.rate_limit_seconds for call in calls),
+            "reused": self.reused_seconds,
+        }
 
 
 def answer(
     name: str,
     task: QueryTask,
     budget: int,
-    search: Callable[[QueryLog], Found],
-    insert_cost: InsertCost | None = None,
+    search: Callable[[], Found],
+    *,
+    log: QueryLog | None = None,
+    insert: InsertSide | None = None,
 ) -> QueryResult:
     """Search, render, and say how it went; a model's failure is the outcome, with the empty context.
 
-    The clock runs from here until the context is there; reused calls add what they took when recorded.
+    The clock runs from here until the context is there; reused calls add what they took when recorded. The
+    calls are then written to the attempt's folder, which a query without any has not. `insert` is what
+    preparing the haystack took, for the first query after it.
+
     Raises OSError where the disk is full.
     """
     started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
     begun = time.monotonic()
-    log = QueryLog()
     outcome, detail, found = Outcome.OK, "", Found()
     try:
-        found = search(log)
+        found = search()
     except EndpointError as error:
         outcome, detail = error.outcome, str(error)
     except OSError as error:
@@ -125,12 +90,9 @@ def answer(
     evidence = Evidence(memory_markdown=found.markdown, trajectory_spans=within_budget(found.spans, budget))
     by_id = {entry.id: entry for entry in task.haystack.entries.values()}
     context = render_context(evidence, by_id)
-    seconds = time.monotonic() - begun + log.reused_seconds
-    timings = {
-        "agent": searched - begun + log.reused_seconds,
-        "model": log.model_seconds,
-        "reused": log.reused_seconds,
-    }
+    reused = log.reused_seconds if log else 0.0
+    seconds = time.monotonic() - begun + reused
+    timings = {"agent": searched - begun + reused, **(log.timings if log else {})}
     record = AttemptRecord(
         number=1,
         outcome=outcome,
@@ -138,19 +100,37 @@ def answer(
         agent=name,
         sandbox=NO_SANDBOX,
         started_at=started_at,
-        seconds=searched - begun + log.reused_seconds,
+        seconds=searched - begun + reused,
         timings=timings,
-        extra=log.extra,
-        wire=log.facts(),
+        extra=log.extra if log else {},
+        wire=log.ledger.facts() if log else None,
     )
+    rendered = time.monotonic() - searched
     return QueryResult(
         outcome=outcome,
         seconds=seconds,
-        timings={**timings, "render": time.monotonic() - searched},
-        attempts=[record],
+        timings={**timings, "render": rendered},
+        attempts=[_written(record, task.folder, log, insert)],
         evidence=evidence if outcome is Outcome.OK else None,
         context=context,
         retrieved=list(found.retrieved),
         confidence=found.confidence,
-        insert_cost=insert_cost,
+        insert_cost=insert.cost if insert else None,
     )
+
+
+def _written(
+    record: AttemptRecord, attempts: Path, log: QueryLog | None, insert: InsertSide | None
+) -> AttemptRecord:
+    """The record, in a folder beside the calls of the query and of preparing, where there are any."""
+    calls = {CALLS: log.ledger.calls if log else [], INSERT_CALLS: insert.calls if insert else []}
+    if not any(calls.values()):
+        return record
+    numbered = record.model_copy(update={"number": next_attempt_number(attempts)})
+    folder = attempts / str(numbered.number)
+    folder.mkdir(parents=True)
+    for file, made in calls.items():
+        if made:
+            write_calls(folder / file, made)
+    write_json(folder / "attempt.json", numbered)
+    return numbered

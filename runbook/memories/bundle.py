@@ -35,19 +35,16 @@ def bundle_for(
 
     Raises EndpointError.
     """
-    reply = asker.ask(Bundle, QUERIES_SHAPE, query_messages(question, summary, most=most), seed=seed)
-    for given in reply.calls:
-        log.add(given)
+    messages = query_messages(question, summary, most=most)
+    reply = asker.ask(Bundle, QUERIES_SHAPE, messages, log.ledger, seed=seed)
     found = reply.value
     if found is None:
         plain = " ".join(question.split())[:_QUERY_CHARACTERS]
         found = Bundle(raw_queries=[plain], event_query=plain, note_query=plain)
     bundle = found.model_copy(update={"raw_queries": list(dict.fromkeys(found.raw_queries))[:most]})
-    log.extra |= {
-        "bundle": bundle.model_dump(),
-        "bundle_repaired": reply.repaired,
-        "bundle_fallback": reply.value is None,
-    }
+    log.extra["bundle"] = bundle.model_dump()
+    log.extra["bundle_repaired"] = reply.repaired
+    log.extra["bundle_fallback"] = reply.value is None
     if reply.complaint:
         log.extra["bundle_complaint"] = reply.complaint
     return bundle

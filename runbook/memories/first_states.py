@@ -28,7 +28,7 @@ class FirstStates:
     def query(self, task: QueryTask) -> QueryResult:
         """The same for all questions with the same haystack."""
 
-        def take(_: object) -> Found:
+        def take() -> Found:
             lengths = {entry.id: entry.states for entry in task.haystack.entries.values()}
             places = ((one, index) for one in self._order(task) for index in range(lengths[one]))
             return Found(tuple(states(islice(places, self._budget))))

@@ -8,9 +8,11 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from instructions.retrieval import repair_messages
 from runbook.complaints import of_validation
-from runbook.embedding.recorded import Given, RecordedAnswer, RecordedCalls
+from runbook.embedding.recorded import RecordedAnswer, RecordedCalls
 from runbook.endpoint.chat import Endpoint, Message
+from runbook.endpoint.ledger import Asked, Ledger
 from runbook.evidence.text import NoObject, NotUtf8, find_object
+from runbook.gateway.records import Wire
 
 T = TypeVar("T", bound=BaseModel)
 _SHOWN_REPLY = 20_000  # characters of a broken reply that the model sees again
@@ -22,7 +24,6 @@ class JsonReply(Generic[T]):
 
     value: T | None
     """None where neither the reply nor its repair fits."""
-    calls: tuple[Given, ...]
     repaired: bool
     """Whether a second call was needed."""
     complaint: str
@@ -37,39 +38,49 @@ class JsonAsker:
     recorded: RecordedCalls
 
     def ask(
-        self, kind: type[T], shape: str, messages: Sequence[Message], *, seed: int | None = None
+        self,
+        kind: type[T],
+        shape: str,
+        messages: Sequence[Message],
+        ledger: Ledger,
+        *,
+        seed: int | None = None,
     ) -> JsonReply[T]:
         """Ask for an object of `kind`, whose shape in words is `shape`; once more where it does not fit.
 
         Raises EndpointError.
         """
-        first = self._given(messages, seed)
-        value, complaint = _read(kind, str(first.answer.value))
+        first = self._reply(messages, ledger, seed)
+        value, complaint = _read(kind, first)
         if value is not None:
-            return JsonReply(value, (first,), repaired=False, complaint="")
-        reply = str(first.answer.value)[:_SHOWN_REPLY]
-        second = self._given(repair_messages(shape, reply, complaint), seed)
-        value, complaint = _read(kind, str(second.answer.value))
-        return JsonReply(value, (first, second), repaired=True, complaint=complaint)
+            return JsonReply(value, repaired=False, complaint="")
+        repair = repair_messages(shape, first[:_SHOWN_REPLY], complaint)
+        value, complaint = _read(kind, self._reply(repair, ledger, seed))
+        return JsonReply(value, repaired=True, complaint=complaint)
 
-    def _given(self, messages: Sequence[Message], seed: int | None) -> Given:
+    def _reply(self, messages: Sequence[Message], ledger: Ledger, seed: int | None) -> str:
         config = self.endpoint.config
-        asked: dict[str, JsonValue] = {
+        content: dict[str, JsonValue] = {
             "model": config.model,
             "base_url": config.base_url,
             "body": config.body(seed),
             "messages": [dict(one) for one in messages],
         }
-        return self.recorded.ask(asked, lambda: _asked(self.endpoint, messages, seed))
+        characters = sum(len(str(one["content"])) for one in messages)
+        asked = Asked(config.model, config.base_url, "/chat/completions", characters, wire=Wire.OPENAI_CHAT)
+        return str(
+            self.recorded.ask(content, asked, ledger, lambda: _answered(self.endpoint, messages, seed)).value
+        )
 
 
-def _asked(endpoint: Endpoint, messages: Sequence[Message], seed: int | None) -> RecordedAnswer:
+def _answered(endpoint: Endpoint, messages: Sequence[Message], seed: int | None) -> RecordedAnswer:
     completion = endpoint.complete(messages, seed=seed)
     return RecordedAnswer(
         value=completion.reply.content or completion.reply.reasoning,
         seconds=completion.seconds + completion.waited_seconds,
         calls=completion.calls,
         usage=completion.reply.usage,
+        rate_limit_seconds=completion.rate_limit_seconds,
         model=completion.reply.model or endpoint.config.model,
     )
 

@@ -19,7 +19,7 @@ class NoMemory:
 
     def query(self, task: QueryTask) -> QueryResult:
         """The empty context."""
-        return answer(self.name, task, self._budget, lambda _: Found())
+        return answer(self.name, task, self._budget, Found)
 
 
 def make(parts: MemoryParts) -> NoMemory:

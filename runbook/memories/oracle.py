@@ -26,7 +26,7 @@ class Oracle:
         """Gold is not cut to a budget."""
         spans = self._gold(task) or ()
         states = sum(len(span.states) for span in spans)
-        return answer(self.name, task, max(1, states), lambda _: Found(spans))
+        return answer(self.name, task, max(1, states), lambda: Found(spans))
 
 
 def make(parts: MemoryParts) -> Oracle:

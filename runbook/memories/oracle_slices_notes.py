@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 from manifests.views import View
+from runbook.endpoint.ledger import Account, Ledger
 from runbook.evidence import Span
 from runbook.memories.answering import Found, answer
 from runbook.memories.parts import MemoryParts
-from runbook.memories.preparing import Preparations
+from runbook.memories.preparing import Preparations, written_cost
 from runbook.memories.spans import window
 from runbook.memories.writing import NoteWriter
 from runbook.memory import InsertCost, QueryResult, QueryTask
@@ -18,12 +19,16 @@ class OracleWithNotes:
     name = "oracle-slices-notes"
 
     def __init__(
-        self, gold: Callable[[QueryTask], tuple[Span, ...] | None], writer: NoteWriter, radius: int
+        self,
+        gold: Callable[[QueryTask], tuple[Span, ...] | None],
+        writer: NoteWriter,
+        radius: int,
+        account: Account,
     ) -> None:
         self._gold = gold
         self._writer = writer
         self._radius = radius
-        self._prepared: Preparations[None] = Preparations(self._write)
+        self._prepared: Preparations[None] = Preparations(self._write, account)
 
     def insert(self, haystack: View) -> None:
         """Write what nothing is written about yet."""
@@ -45,7 +50,7 @@ class OracleWithNotes:
             for span in self._gold(task) or ()
         )
 
-        def search(_: object) -> Found:
+        def search() -> Found:
             self._prepared.of(task.haystack)
             lines = []
             for name in dict.fromkeys(span.trajectory_id for span in spans):
@@ -54,16 +59,14 @@ class OracleWithNotes:
             return Found(spans, "\n".join(lines).strip())
 
         budget = max(1, sum(len(span.states) for span in spans))
-        return answer(self.name, task, budget, search, self._prepared.cost(task.haystack))
+        return answer(self.name, task, budget, search, insert=self._prepared.side(task.haystack))
 
-    def _write(self, haystack: View) -> tuple[None, InsertCost]:
-        written = self._writer.write([haystack.entries[slug] for slug in sorted(haystack.entries)])
-        return None, InsertCost(
-            written_trajectories=len(written), writing_calls=sum(one.calls for one in written)
-        )
+    def _write(self, haystack: View, ledger: Ledger) -> tuple[None, InsertCost]:
+        entries = [haystack.entries[slug] for slug in sorted(haystack.entries)]
+        return None, written_cost(self._writer.write(entries, ledger))
 
 
 def make(parts: MemoryParts) -> OracleWithNotes:
     """Needs gold and a writer."""
     writer = NoteWriter(parts.writer(), parts.cache / "written", parts.cancel)
-    return OracleWithNotes(parts.gold, writer, parts.settings.radius)
+    return OracleWithNotes(parts.gold, writer, parts.settings.radius, parts.account)

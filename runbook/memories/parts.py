@@ -7,6 +7,7 @@ from pathlib import Path
 
 from runbook.embedding.embedder import Embedder
 from runbook.endpoint.chat import Endpoint
+from runbook.endpoint.ledger import Account
 from runbook.evidence import Span
 from runbook.memories.settings import RetrievalSettings
 from runbook.memory import Memory, QueryTask
@@ -27,6 +28,8 @@ class MemoryParts:
     cache: Path
     """Insert-side work is kept below this folder, by content."""
     cancel: threading.Event
+    account: Account
+    """What may be spent on models, and where that is told."""
     order: Callable[[QueryTask], tuple[str, ...]]
     """The ids of a question's haystack, in the data set's order."""
     gold: Callable[[QueryTask], tuple[Span, ...] | None]

@@ -12,9 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from manifests.store import Entry
+from runbook.embedding.alone import alone
 from runbook.embedding.cache import KEY_BYTES
-from runbook.embedding.embedder import Embedder, EmbeddingCost
+from runbook.embedding.embedder import Embedder
 from runbook.embedding.search import Hit, RowSearch, Vectors, packed
+from runbook.endpoint.ledger import Ledger
 from runbook.evidence import Span
 from runbook.files import write_atomically
 from runbook.memories.recordings import slice_texts
@@ -86,11 +88,32 @@ class PreparedPool:
 
 
 def prepare_pool(
-    pool: Pool, entries: Sequence[Entry], embedder: Embedder
-) -> tuple[PreparedPool, EmbeddingCost]:
-    """Embed what is not embedded yet. Raises EndpointError and OSError; what came before stays."""
+    pool: Pool, entries: Sequence[Entry], embedder: Embedder, ledger: Ledger
+) -> tuple[PreparedPool, int]:
+    """Embed what is not embedded yet, and say how many texts that were.
+
+    Raises EndpointError and OSError; what came before stays.
+    """
     folder = embedder.folder / "pieces" / _name(pool, embedder)
     keys: dict[str, list[bytes]] = {}
+    embedded = 0
+    if _missing(pool, entries, embedder, folder, keys):
+        # Of several that want the same embedded, one does it and the others wait.
+        with alone(folder, embedder.cancel):
+            missing = _missing(pool, entries, embedder, folder, keys)
+            embedded = embedder.embed(_prepared(pool, missing, embedder, keys), ledger)
+            for entry in missing:
+                write_atomically(folder / entry.slug, b"".join(keys[entry.slug]))
+    rows = embedder.places([key for entry in entries for key in keys[entry.slug]])
+    spans = [span for entry in entries for span in pool.spans(entry)]
+    places = np.array(rows, dtype=np.int64)
+    return PreparedPool(pool, spans, RowSearch(packed(embedder.matrix(), places, embedder.folder))), embedded
+
+
+def _missing(
+    pool: Pool, entries: Sequence[Entry], embedder: Embedder, folder: Path, keys: dict[str, list[bytes]]
+) -> list[Entry]:
+    """The trajectories of which a vector is missing; the keys of all others are noted by slug."""
     missing = []
     for entry in entries:
         known = _read_keys(folder / entry.slug, len(pool.spans(entry)))
@@ -98,16 +121,7 @@ def prepare_pool(
             missing.append(entry)
         else:
             keys[entry.slug] = known
-    cost = EmbeddingCost()
-    if missing:
-        cost = embedder.embed(_prepared(pool, missing, embedder, keys))
-        folder.mkdir(parents=True, exist_ok=True)
-        for entry in missing:
-            write_atomically(folder / entry.slug, b"".join(keys[entry.slug]))
-    rows = embedder.places([key for entry in entries for key in keys[entry.slug]])
-    spans = [span for entry in entries for span in pool.spans(entry)]
-    places = np.array(rows, dtype=np.int64)
-    return PreparedPool(pool, spans, RowSearch(packed(embedder.matrix(), places, embedder.folder))), cost
+    return missing
 
 
 def _name(pool: Pool, embedder: Embedder) -> str:

@@ -4,12 +4,16 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from manifests.store import Entry
 from manifests.views import View
-from runbook.embedding.embedder import Embedder, EmbeddingCost
+from runbook.embedding.embedder import Embedder
 from runbook.endpoint.errors import EndpointError
+from runbook.endpoint.ledger import Account, Ledger
+from runbook.gateway.budgets import tokens_of
+from runbook.gateway.records import ModelCall
 from runbook.memories.pools import Pool, PreparedPool, prepare_pool
 from runbook.memories.writing import NoteWriter, Written
 from runbook.memory import InsertCost
@@ -17,19 +21,29 @@ from runbook.memory import InsertCost
 KEPT = 4  # haystacks that stay ready without a question that waits for them
 
 P = TypeVar("P")
-Prepare = Callable[[View], tuple[P, InsertCost]]
+Prepare = Callable[[View, Ledger], tuple[P, InsertCost]]
+"""Prepares a haystack; what its calls took is the ledger's to tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class InsertSide:
+    """What preparing a haystack took, and its model calls one by one."""
+
+    cost: InsertCost
+    calls: Sequence[ModelCall]
 
 
 class Preparations(Generic[P]):
     """What a memory holds ready for its haystacks. Safe to use from several threads at once."""
 
-    def __init__(self, prepare: Prepare[P]) -> None:
+    def __init__(self, prepare: Prepare[P], account: Account) -> None:
         self._prepare = prepare
+        self._account = account
         self._lock = threading.Lock()
         self._busy: dict[str, threading.Lock] = {}
         self._ready: OrderedDict[str, P] = OrderedDict()
         self._failed: dict[str, EndpointError] = {}
-        self._costs: dict[str, InsertCost] = {}
+        self._sides: dict[str, InsertSide] = {}
         self._waiting: Counter[str] = Counter()
 
     def make(self, haystack: View) -> None:
@@ -40,9 +54,8 @@ class Preparations(Generic[P]):
         with busy:
             if self._known(haystack.digest):
                 return
-            begun = time.monotonic()
             try:
-                prepared, cost = self._prepare(haystack)
+                prepared = self._made(haystack)
             except EndpointError as error:
                 with self._lock:
                     self._failed[haystack.digest] = error
@@ -50,7 +63,6 @@ class Preparations(Generic[P]):
             with self._lock:
                 self._failed.pop(haystack.digest, None)
                 self._ready[haystack.digest] = prepared
-                self._costs[haystack.digest] = cost.model_copy(update={"seconds": time.monotonic() - begun})
                 self._put_away()
 
     def of(self, haystack: View) -> P:
@@ -64,12 +76,22 @@ class Preparations(Generic[P]):
             return ready
         if failed is not None:
             raise failed
-        return self._prepare(haystack)[0]  # asked without having been inserted
+        return self._made(haystack)  # asked without having been inserted
 
-    def cost(self, haystack: View) -> InsertCost | None:
-        """What preparing took; told once."""
+    def side(self, haystack: View) -> InsertSide | None:
+        """What preparing took, also where it failed; told once."""
         with self._lock:
-            return self._costs.pop(haystack.digest, None)
+            return self._sides.pop(haystack.digest, None)
+
+    def _made(self, haystack: View) -> P:
+        begun, ledger, cost = time.monotonic(), self._account.insert(), InsertCost()
+        try:
+            prepared, cost = self._prepare(haystack, ledger)
+        finally:
+            told = cost.model_copy(update={"seconds": time.monotonic() - begun, **_calls(ledger)})
+            with self._lock:
+                self._sides[haystack.digest] = InsertSide(told, ledger.calls)
+        return prepared
 
     def _put_away(self) -> None:
         """Forget the haystacks used longest ago that no question waits for."""
@@ -87,28 +109,48 @@ class Preparations(Generic[P]):
 
 
 def prepared_pools(
-    haystack: View, pools: Sequence[Pool], embedder: Embedder, writer: NoteWriter | None
+    haystack: View, pools: Sequence[Pool], embedder: Embedder, writer: NoteWriter | None, ledger: Ledger
 ) -> tuple[dict[str, PreparedPool], InsertCost]:
-    """Write what is to be written about a haystack, embed its pools, and sum up the cost."""
+    """Write what is to be written about a haystack, embed its pools, and count what was done."""
     entries: list[Entry] = [haystack.entries[slug] for slug in sorted(haystack.entries)]
-    written = writer.write(entries) if writer is not None else []
+    written = writer.write(entries, ledger) if writer is not None else []
     ready: dict[str, PreparedPool] = {}
-    cost = EmbeddingCost()
+    texts = 0
     for pool in pools:
-        ready[pool.name], spent = prepare_pool(pool, entries, embedder)
-        cost += spent
-    return ready, _insert_cost(cost, written)
+        ready[pool.name], embedded = prepare_pool(pool, entries, embedder, ledger)
+        texts += embedded
+    return ready, written_cost(written).model_copy(update={"embedded_texts": texts})
 
 
-def _insert_cost(embedded: EmbeddingCost, written: Sequence[Written]) -> InsertCost:
-    tokens = [one.tokens for one in written]
+def written_cost(written: Sequence[Written]) -> InsertCost:
+    """What was written, without what its calls took."""
     return InsertCost(
-        embedded_texts=embedded.texts,
-        embedding_calls=embedded.calls,
-        embedding_tokens=embedded.prompt_tokens,
         written_trajectories=len(written),
-        writing_calls=sum(one.calls for one in written),
-        writing_tokens=None if None in tokens else sum(one for one in tokens if one is not None),
         repaired_replies=sum(one.repaired for one in written),
         fallbacks=sum(one.fallbacks for one in written),
     )
+
+
+def _calls(ledger: Ledger) -> dict[str, float | None]:
+    """What the calls took, by what they were for; a failed one tells no tokens."""
+    embedding = [call for call in ledger.calls if call.wire is None]
+    writing = [call for call in ledger.calls if call.wire is not None]
+    facts = ledger.facts()
+    return {
+        "embedding_calls": _requests(embedding),
+        "embedding_tokens": _tokens(embedding),
+        "writing_calls": _requests(writing),
+        "writing_tokens": _tokens(writing),
+        "cost_usd": facts.cost_usd if facts else 0.0,
+    }
+
+
+def _requests(calls: Sequence[ModelCall]) -> int:
+    return sum(1 + call.retries for call in calls)
+
+
+def _tokens(calls: Sequence[ModelCall]) -> int | None:
+    answered = [call for call in calls if call.outcome is None]
+    if any(call.usage is None for call in answered):
+        return None
+    return sum(tokens_of(call.usage) for call in answered)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from manifests.views import View
 from runbook.embedding.embedder import Embedder
+from runbook.endpoint.ledger import Account
 from runbook.memories.answering import Found, QueryLog, answer
 from runbook.memories.composing import context_of
 from runbook.memories.merging import Choice
@@ -24,14 +25,17 @@ class DenseRetrieval:
         *,
         writer: NoteWriter | None,
         budget: int,
+        account: Account,
     ) -> None:
         """`pools` are in the order of the context, each with how many pieces it brings."""
         self.name = name
         self._embedder = embedder
         self._pools = pools
         self._budget = budget
+        self._account = account
         self._prepared: Preparations[dict[str, PreparedPool]] = Preparations(
-            lambda view: prepared_pools(view, [pool for pool, _ in pools], embedder, writer)
+            lambda view, ledger: prepared_pools(view, [pool for pool, _ in pools], embedder, writer, ledger),
+            account,
         )
 
     def insert(self, haystack: View) -> None:
@@ -41,14 +45,16 @@ class DenseRetrieval:
     def query(self, task: QueryTask) -> QueryResult:
         """The embedding of the question is on the clock."""
 
-        def search(log: QueryLog) -> Found:
+        log = QueryLog(self._account.query())
+
+        def search() -> Found:
             ready = self._prepared.of(task.haystack)
-            vectors, given = self._embedder.query([task.question.text])
-            log.add(given)
+            vectors = self._embedder.query([task.question.text], log.ledger)
             choices: list[Choice] = []
             for pool, most in self._pools:
                 hits = ready[pool.name].best(vectors, most)[0]
                 choices += [Choice(pool.name, task.question.text, hit.score, hit.place) for hit in hits]
             return context_of(task.haystack, ready, choices)
 
-        return answer(self.name, task, self._budget, search, self._prepared.cost(task.haystack))
+        insert = self._prepared.side(task.haystack)
+        return answer(self.name, task, self._budget, search, log=log, insert=insert)

@@ -9,4 +9,6 @@ def make(parts: MemoryParts) -> DenseRetrieval:
     """Needs an embedding endpoint."""
     settings = parts.settings
     pools = [(raw_pool(settings.radius), settings.slices)]
-    return DenseRetrieval("rag-slice", parts.embedder(), pools, writer=None, budget=parts.budget)
+    return DenseRetrieval(
+        "rag-slice", parts.embedder(), pools, writer=None, budget=parts.budget, account=parts.account
+    )

@@ -33,7 +33,7 @@ class Bm25Retrieval:
     def query(self, task: QueryTask) -> QueryResult:
         """Confidence is the share of the score that a slice with every word of the question would have."""
 
-        def search(_: object) -> Found:
+        def search() -> Found:
             asked = task.question.text
             best = best_slices(
                 task.haystack.path / INDEX_FILE,

@@ -12,4 +12,6 @@ def make(parts: MemoryParts) -> DenseRetrieval:
     writer = NoteWriter(parts.writer(), parts.cache / "written", parts.cancel)
     pools = [(pool, settings.notes) for pool in note_pools(writer)]
     pools.append((raw_pool(settings.radius), settings.slices))
-    return DenseRetrieval("rag-slice-notes", parts.embedder(), pools, writer=writer, budget=parts.budget)
+    return DenseRetrieval(
+        "rag-slice-notes", parts.embedder(), pools, writer=writer, budget=parts.budget, account=parts.account
+    )

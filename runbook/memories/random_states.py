@@ -24,7 +24,7 @@ class RandomStates:
     def query(self, task: QueryTask) -> QueryResult:
         """Draw by the question's text, so that the draw knows nothing else of it."""
 
-        def draw(_: object) -> Found:
+        def draw() -> Found:
             entries = sorted(task.haystack.entries.values(), key=lambda entry: entry.id)
             places = [(entry.id, index) for entry in entries for index in range(entry.states)]
             chance = random.Random(f"{self._seed}/{task.repeat}/{task.question.text}")

@@ -8,8 +8,8 @@ import hashlib
 import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -17,10 +17,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from instructions import prompt_digests
 from instructions.retrieval import EVENTS_SHAPE, NOTES_SHAPE, event_messages, note_messages
 from manifests.store import Entry
+from runbook.embedding.alone import alone
 from runbook.embedding.recorded import RecordedCalls
 from runbook.endpoint.chat import Endpoint
+from runbook.endpoint.ledger import Ledger
 from runbook.files import write_json
-from runbook.memories.json_replies import JsonAsker, JsonReply
+from runbook.memories.json_replies import JsonAsker
 from runbook.memories.recordings import plain_event, recording_text, steps_of
 
 STEPS_PER_CALL = 10
@@ -49,36 +51,25 @@ class _Notes(BaseModel):
 
 
 class Written(BaseModel):
-    """What was written about one trajectory, and what it took."""
+    """What was written about one trajectory."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
     events: tuple[str, ...]
     """One for each pair of neighbouring states, in order."""
     procedure: str
     hint: str
-    calls: int = 0
-    tokens: int | None = 0
     repaired: int = 0
     fallbacks: int = 0
     """Events or notes that the model did not give, so that plain text stands in their place."""
 
 
 class _Tally:
-    """Sums over the replies about one trajectory."""
+    """Counts over the replies about one trajectory."""
 
     def __init__(self) -> None:
-        self.calls = 0
-        self.tokens: int | None = 0
         self.repaired = 0
         self.fallbacks = 0
-
-    def add(self, reply: JsonReply[Any]) -> None:
-        self.repaired += reply.repaired
-        for given in reply.calls:
-            self.calls += given.answer.calls
-            total = given.answer.usage.total_tokens
-            self.tokens = None if self.tokens is None or total is None else self.tokens + total
 
 
 class NoteWriter:
@@ -105,17 +96,22 @@ class NoteWriter:
         """Tells apart what different writers wrote."""
         return self._name
 
-    def write(self, entries: Iterable[Entry]) -> list[Written]:
+    def write(self, entries: Iterable[Entry], ledger: Ledger) -> list[Written]:
         """Write about those trajectories that nothing is written about yet; returns what is new.
 
+        Of several that want the same written, in this process or another, one writes and the others wait.
         Raises EndpointError and OSError; what was finished before stays.
         """
-        missing = [entry for entry in entries if self._read(entry) is None]
-        pool = ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="writing")
-        try:
-            return list(pool.map(self._write, missing))
-        finally:
-            pool.shutdown(wait=not self._cancel.is_set(), cancel_futures=True)
+        wanted = list(entries)
+        if all(self._read(entry) is not None for entry in wanted):
+            return []
+        with alone(self._folder, self._cancel):
+            missing = [entry for entry in wanted if self._read(entry) is None]
+            pool = ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="writing")
+            try:
+                return list(pool.map(partial(self._write, ledger=ledger), missing))
+            finally:
+                pool.shutdown(wait=not self._cancel.is_set(), cancel_futures=True)
 
     def about(self, entry: Entry) -> Written:
         """What was written about a trajectory. Raises FileNotFoundError where nothing was."""
@@ -133,38 +129,35 @@ class NoteWriter:
         except (FileNotFoundError, ValidationError):
             return None
 
-    def _write(self, entry: Entry) -> Written:
+    def _write(self, entry: Entry, ledger: Ledger) -> Written:
         tally = _Tally()
-        events = self._events(entry, tally)
-        procedure, hint = self._notes(entry, events, tally)
+        events = self._events(entry, tally, ledger)
+        procedure, hint = self._notes(entry, events, tally, ledger)
         written = Written(
             events=tuple(events),
             procedure=procedure,
             hint=hint,
-            calls=tally.calls,
-            tokens=tally.tokens,
             repaired=tally.repaired,
             fallbacks=tally.fallbacks,
         )
-        self._folder.mkdir(parents=True, exist_ok=True)
         write_json(self._file(entry), written)
         return written
 
-    def _events(self, entry: Entry, tally: _Tally) -> list[str]:
+    def _events(self, entry: Entry, tally: _Tally, ledger: Ledger) -> list[str]:
         steps = steps_of(entry)
         texts: dict[int, str] = {}
         for start in range(0, len(steps), STEPS_PER_CALL):
             part = steps[start : start + STEPS_PER_CALL]
-            reply = self._asker.ask(_Events, EVENTS_SHAPE, event_messages(entry.goal, part))
-            tally.add(reply)
+            reply = self._asker.ask(_Events, EVENTS_SHAPE, event_messages(entry.goal, part), ledger)
+            tally.repaired += reply.repaired
             if reply.value is not None:
                 texts |= {one.step: one.text for one in reply.value.events}
         tally.fallbacks += sum(step.number not in texts for step in steps)
         return [texts.get(step.number) or plain_event(step) for step in steps]
 
-    def _notes(self, entry: Entry, events: list[str], tally: _Tally) -> tuple[str, str]:
-        reply = self._asker.ask(_Notes, NOTES_SHAPE, note_messages(recording_text(entry, events)))
-        tally.add(reply)
+    def _notes(self, entry: Entry, events: list[str], tally: _Tally, ledger: Ledger) -> tuple[str, str]:
+        reply = self._asker.ask(_Notes, NOTES_SHAPE, note_messages(recording_text(entry, events)), ledger)
+        tally.repaired += reply.repaired
         if reply.value is not None:
             return reply.value.procedure, reply.value.hint
         tally.fallbacks += 1

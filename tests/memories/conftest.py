@@ -21,7 +21,9 @@ from runbook.cli.haystacks import TOKENISER
 from runbook.embedding.embedder import Embedder
 from runbook.endpoint import EmbeddingConfig, Endpoint, EndpointConfig
 from runbook.endpoint.embeddings import EmbeddingEndpoint
+from runbook.endpoint.ledger import Account
 from runbook.evidence import Span
+from runbook.gateway.settings import GatewaySettings
 from runbook.memories.parts import MemoryParts, MemorySettingsError
 from runbook.memories.registry import memory_factory
 from runbook.memories.settings import RetrievalSettings
@@ -90,12 +92,15 @@ class Bench:
 
     def parts(self, **settings: object) -> MemoryParts:
         patience = settings.pop("retry_seconds", 900.0)
+        gateway = GatewaySettings.model_validate(settings.pop("gateway", {}))
         chosen = RetrievalSettings.model_validate(settings)
 
         def embedder() -> Embedder:
             address = {"base_url": self.script.url, "backoff_seconds": 0.01, "retry_seconds": patience}
             endpoint = EmbeddingEndpoint(EmbeddingConfig(model="bag", batch=4, concurrency=1, **address))
-            return Embedder(endpoint, self.folder / "cache" / "embedded", EstimatedTokens().text)
+            return Embedder(
+                endpoint, self.folder / "cache" / "embedded", EstimatedTokens().text, threading.Event()
+            )
 
         def chat() -> Endpoint:
             return Endpoint(EndpointConfig(model="chat", base_url=self.script.url, backoff_seconds=0.01))
@@ -106,6 +111,7 @@ class Bench:
             budget=20,
             cache=self.folder / "cache",
             cancel=threading.Event(),
+            account=Account(gateway),
             order=lambda task: self.data.haystacks[task.labels["question"]],
             gold=self._gold,
             terms=tokens.terms,
