@@ -10,7 +10,7 @@ import typer
 
 from runbook.cli.failures import Mistake
 from runbook.cli.options import AsJson
-from runbook.cli.terminal import terminal
+from runbook.cli.terminal import inert, terminal
 
 if TYPE_CHECKING:
     from evals.traces.run import RunTraces
@@ -20,6 +20,10 @@ def traces(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.")],
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a row an attempt.")] = False,
+    plots: Annotated[
+        Path | None,
+        typer.Option("--plots", metavar="FOLDER", help="Also draw pictures here, as PNG and as SVG."),
+    ] = None,
 ) -> None:
     """Show what the agents of a run did, and where time went.
 
@@ -45,6 +49,8 @@ def traces(
     from runbook.cli.tables import print_json
     from runbook.cli.trace_tables import print_traces
 
+    if plots is not None and plots.exists() and not plots.is_dir():
+        raise Mistake(f"{plots} is a file: --plots names a folder")
     read = [trace_run(run) for run in runs]
     if as_json:
         print_json(
@@ -54,6 +60,19 @@ def traces(
         _print_csv(read)
     else:
         print_traces(terminal(), read)
+    if plots is not None:
+        _draw(read, plots)
+
+
+def _draw(read: Sequence["RunTraces"], folder: Path) -> None:
+    from evals.traces.plots import write_plots
+
+    drawn = write_plots(read, folder)
+    console = terminal(stderr=True)
+    if drawn.paths:
+        console.print(f"drawn: {', '.join(inert(str(path)) for path in drawn.paths)}")
+    for line in drawn.left_out:
+        console.print(line)
 
 
 def _print_csv(read: Sequence["RunTraces"]) -> None:
