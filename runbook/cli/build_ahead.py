@@ -6,15 +6,13 @@ run leaves none behind. What it could not build, whoever opens the haystack buil
 """
 
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import orjson
+from runbook.cli.builders import Builder
 
 NICE = 10
 LEAST = 3  # distinct haystacks, for which it is worth starting a process
@@ -52,15 +50,18 @@ class BuildAhead:
         self._opened: set[HaystackJob] = set()
         self._changed = threading.Condition()
         self._closed = False
-        self._processes: list[subprocess.Popen[bytes]] = []
-        if len(self._coming) >= LEAST:
-            for _ in range(builders):
-                self._start()
+        self._wanted = builders if len(self._coming) >= LEAST else 0
+        self._builders: list[Builder] = []
 
     def opened(self, job: HaystackJob) -> None:
-        """Note that somebody opens a haystack, which lets the builders go on."""
+        """Note that somebody opens a haystack, which lets the builders go on.
+
+        They start with the first: what is opened at once is built by who opens it, who does not step back.
+        """
         with self._changed:
             self._opened.add(job)
+            while len(self._builders) < self._wanted and not self._closed:
+                self._start()
             self._changed.notify_all()
 
     def close(self) -> None:
@@ -68,31 +69,19 @@ class BuildAhead:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-        for process in self._processes:
-            process.kill()
-        for process in self._processes:
-            process.wait()
+        for builder in self._builders:
+            builder.close()
 
     def _start(self) -> None:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "runbook.cli.haystack_builder", str(self._store), str(self._cap)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        self._processes.append(process)
-        threading.Thread(target=self._feed, args=(process,), name="build-ahead", daemon=True).start()
+        builder = Builder(self._store, self._cap)
+        self._builders.append(builder)
+        threading.Thread(target=self._feed, args=(builder,), name="build-ahead", daemon=True).start()
 
-    def _feed(self, process: "subprocess.Popen[bytes]") -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        with suppress(OSError):  # it was killed, by us or by somebody; the run can do without it
-            while (job := self._take()) is not None:
-                process.stdin.write(orjson.dumps(asdict(job)) + b"\n")
-                process.stdin.flush()
-                if not process.stdout.readline():
-                    return
+    def _feed(self, builder: Builder) -> None:
+        if not builder.is_ready():
+            return
+        while (job := self._take()) is not None and builder.do(asdict(job)):
+            pass
 
     def _take(self) -> HaystackJob | None:
         """The next haystack to build, once it is near enough; None where there is none any more."""

@@ -1,31 +1,49 @@
-"""The program that builds haystacks ahead: `python -m runbook.cli.haystack_builder STORE CAP_BYTES`."""
+"""The program that builds ahead: `python -m runbook.cli.haystack_builder STORE [CAP_BYTES]`.
+
+It says that it has started, then reads one JSON job a line and answers each with a line: a haystack to build,
+within CAP_BYTES of disk, or `{"terms": [slug, ...]}`, trajectories whose search terms are to be made.
+"""
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import orjson
 
 from manifests.errors import StoreError
 from manifests.store import Store
+from manifests.term_lists import term_list
 from runbook.cli.build_ahead import HaystackJob, step_back
-from runbook.cli.haystacks import Haystacks
+from runbook.cli.haystacks import TOKENISER, Haystacks
 
 
 def main() -> None:
-    """Build one haystack for each line of standard input, and answer each with a line."""
-    step_back()
-    root, cap = Path(sys.argv[1]), int(sys.argv[2])
-    haystacks = Haystacks(Store.open(root), lambda _: None, cap_bytes=cap, processes=1)
+    """Do the jobs of standard input."""
+    store, cap = Store.open(Path(sys.argv[1])), int((*sys.argv, "0")[2])
+    haystacks = Haystacks(store, lambda _: None, cap_bytes=cap, processes=1)
+    if cap:
+        step_back()
+    _say("ready")
     for line in sys.stdin.buffer:
-        job = orjson.loads(line)
         try:
-            haystacks.build(HaystackJob(**{**job, "slugs": tuple(job["slugs"])}))
-        except (StoreError, OSError) as error:
-            answer = str(error)
+            _do(orjson.loads(line), store, haystacks)
+        except (StoreError, OSError, ValueError) as error:
+            _say(str(error))
         else:
-            answer = "built"
-        sys.stdout.write(f"{' '.join(answer.split())}\n")
-        sys.stdout.flush()
+            _say("built")
+
+
+def _do(job: dict[str, Any], store: Store, haystacks: Haystacks) -> None:
+    if "terms" not in job:
+        haystacks.build(HaystackJob(**{**job, "slugs": tuple(job["slugs"])}))
+        return
+    for slug in job["terms"]:
+        term_list(store.get(slug), TOKENISER)
+
+
+def _say(answer: str) -> None:
+    sys.stdout.write(f"{' '.join(answer.split())}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What a run needs before anything is spent: its data root, its questions, and settings that fit."""
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
@@ -22,6 +23,7 @@ from runbook.cli.failures import Mistake
 from runbook.cli.importing import print_warnings
 from runbook.cli.progress import counting
 from runbook.cli.tables import counted
+from runbook.cli.term_preparing import MANY, missing_terms, prepare_terms
 from runbook.endpoint.config import EndpointConfig
 from runbook.gateway.keys import read_key
 from runbook.gateway.settings import GatewayError
@@ -148,6 +150,16 @@ def refuse_impossible_gold(prepared: Prepared, states: Mapping[str, int]) -> Non
 
 def arm_settings(config: RunConfig) -> ArmSettings:
     return ArmSettings(**{field.name: getattr(config, field.name) for field in fields(ArmSettings)})
+
+
+def prepare_search(store: Store, slugs: Mapping[str, str], console: Console) -> None:
+    """Make the search terms of a run's trajectories, once for each store, and say so where it takes long."""
+    missing = missing_terms(store, slugs.values()) if os.access(store.root, os.W_OK) else []
+    if len(missing) < MANY:
+        return
+    console.print(f"making the search terms of {len(missing)} trajectories, once for this store")
+    with counting(console, "search terms") as progress:
+        prepare_terms(store, missing, progress)
 
 
 def import_trajectories(prepared: Prepared, store: Store, console: Console) -> dict[str, str]:

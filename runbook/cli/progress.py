@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from runbook.cli.pace import Pace
 from runbook.cli.tables import counted
 from runbook.cli.terminal import inert
 
@@ -18,13 +19,15 @@ LINE_SECONDS = 5.0
 
 
 @contextmanager
-def run_progress(console: Console, total: int) -> Iterator[Callable[["RunProgress"], None]]:
-    """Yields the function to call after each question."""
+def run_progress(
+    console: Console, total: int, what: str = "question"
+) -> Iterator[Callable[["RunProgress"], None]]:
+    """Yields the function to call after each question, or each answer of an arm."""
     if console.is_terminal:
-        with _bar(console, total) as update:
+        with _bar(console, total, what) as update:
             yield update
     else:
-        yield _lines(console, total)
+        yield _lines(console, total, what)
 
 
 @contextmanager
@@ -36,45 +39,40 @@ def counting(console: Console, what: str) -> Iterator[Callable[[int, int], None]
 
 
 @contextmanager
-def _bar(console: Console, total: int) -> Iterator[Callable[["RunProgress"], None]]:
+def _bar(console: Console, total: int, what: str) -> Iterator[Callable[["RunProgress"], None]]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[pace]}"),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("questions", total=total, rate="")
-        begun = time.monotonic()
+        task = bar.add_task(f"{what}s", total=total, pace="")
+        pace = Pace(total, time.monotonic())
 
         def update(progress: "RunProgress") -> None:
-            rate = 60 * progress.done / max(time.monotonic() - begun, 1e-9)
-            bar.update(task, completed=progress.done, rate=f"{rate:.0f}/min")
+            pace.note(progress.done, time.monotonic())
+            bar.update(task, completed=progress.done, pace=pace.told())
             if line := trouble(progress):
                 bar.console.print(inert(line), markup=False, highlight=False)
 
         yield update
 
 
-def _lines(console: Console, total: int) -> Callable[["RunProgress"], None]:
-    begun = last = time.monotonic()
+def _lines(console: Console, total: int, what: str) -> Callable[["RunProgress"], None]:
+    last = time.monotonic()
+    pace = Pace(total, last)
 
     def update(progress: "RunProgress") -> None:
         nonlocal last
         if line := trouble(progress):
             console.print(inert(line), markup=False, highlight=False, soft_wrap=True)
         now = time.monotonic()
+        pace.note(progress.done, now)
         if now - last < LINE_SECONDS and progress.done < total:
             return
         last = now
-        spent = now - begun
-        left = spent / progress.done * (total - progress.done)
-        console.print(
-            f"{progress.done}/{counted(total, 'question')}, {60 * progress.done / max(spent, 1e-9):.0f}/min, "
-            f"about {left:.0f} s left",
-            highlight=False,
-        )
+        console.print(f"{progress.done}/{counted(total, what)}, {pace.told()}", highlight=False)
 
     return update
 

@@ -35,6 +35,7 @@ from runbook.cli.preparing import (
     haystack_digests,
     import_trajectories,
     prepare,
+    prepare_search,
     refuse_impossible_gold,
 )
 from runbook.cli.progress import run_progress
@@ -225,6 +226,7 @@ def open_stages(
     store = Store.open(config.store)
     slugs = import_trajectories(prepared, store, console)
     refuse_impossible_gold(prepared, {one: store.get(slug).states for one, slug in slugs.items()})
+    prepare_search(store, slugs, console)
     kind = {
         "summaries": config.summaries,
         "manifests": config.manifests,

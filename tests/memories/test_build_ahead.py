@@ -43,13 +43,15 @@ def indexed(store):
 def test_as_many_as_wanted_are_ready_and_one_more_for_each_that_is_opened(many):
     store, jobs = many
     ahead = BuildAhead(store.root, CAP_BYTES, [*jobs, *jobs], distance=2)
+    haystacks = Haystacks(store, print, ahead=ahead)
     try:
-        assert wait_for(lambda: len(indexed(store)) == 2)
+        haystacks.open(jobs[0].slugs).close()
+        assert wait_for(lambda: len(indexed(store)) == 3)
         time.sleep(0.5)
-        assert len(indexed(store)) == 2
-        with Haystacks(store, print, ahead=ahead).open(jobs[0].slugs) as view:
+        assert len(indexed(store)) == 3
+        with haystacks.open(jobs[1].slugs) as view:
             assert view.path.name in indexed(store)
-            assert wait_for(lambda: len(indexed(store)) == 3)
+            assert wait_for(lambda: len(indexed(store)) == 4)
     finally:
         ahead.close()
 
@@ -57,17 +59,42 @@ def test_as_many_as_wanted_are_ready_and_one_more_for_each_that_is_opened(many):
 def test_a_closed_builder_leaves_no_process_and_the_rest_is_built_by_who_needs_it(many):
     store, jobs = many
     ahead = BuildAhead(store.root, CAP_BYTES, jobs, distance=1)
-    (process,) = ahead._processes
+    ahead.opened(jobs[0])
+    (builder,) = ahead._builders
     ahead.close()
     with pytest.raises(ProcessLookupError):
-        os.kill(process.pid, 0)
+        os.kill(builder.process.pid, 0)
     with Haystacks(store, print, ahead=ahead).open(jobs[5].slugs) as view:
         assert view.path.name in indexed(store)
 
 
 def test_one_haystack_for_all_questions_starts_no_process(many):
     store, jobs = many
-    assert BuildAhead(store.root, CAP_BYTES, [jobs[0]] * 20, distance=4)._processes == []
+    ahead = BuildAhead(store.root, CAP_BYTES, [jobs[0]] * 20, distance=4)
+    ahead.opened(jobs[0])
+    assert ahead._builders == []
+
+
+def test_the_search_terms_of_a_new_store_are_made_before_the_first_question_and_said(
+    tmp_path, make_data_root, run
+):
+    data = make_data_root(tmp_path / "data", questions=1, trajectories=20, states=3)
+    command = (
+        "eval",
+        "run",
+        "--data",
+        data,
+        "--memory",
+        "rag-slice-bm25",
+        "--store",
+        tmp_path / "store",
+        "--out",
+    )
+    first = run(*command, tmp_path / "one")
+    assert first.returncode == 0, first.stderr
+    assert "making the search terms of 20 trajectories, once for this store" in first.stdout
+    assert len(list((tmp_path / "store" / "terms").iterdir())) == 20
+    assert "making the search terms" not in run(*command, tmp_path / "two").stdout
 
 
 @pytest.fixture
