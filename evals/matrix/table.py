@@ -1,15 +1,20 @@
 """The arms of a matrix side by side: figures with intervals, and differences to one arm."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from evals.comparison.compare import compare
-from evals.comparison.measures import ALL_PIECES_HIT
+from evals.comparison.measures import ALL_PIECES_HIT, EVIDENCE_HIT
 from evals.position_leak import LeakCheck, leak_between
 from evals.question import Gold
 from evals.recorded import RecordedRun
 from evals.runs.summary import summarise
+from evals.statistics.bootstrap import mean_interval
+from evals.statistics.clusters import clusters_of
 from evals.statistics.intervals import Interval
 from evals.statistics.paired import holm, mcnemar
 
@@ -40,6 +45,8 @@ class ArmRow:
     questions: int
     coverage: float | None
     evidence_hit: float | None
+    evidence_hit_interval: list[float] | None
+    """Bootstrap over clusters of questions; the others are Wilson's."""
     all_pieces_hit: float | None
     states_per_question: float | None
     answer_in_context: float | None
@@ -50,6 +57,8 @@ class ArmRow:
     tokens: int | None
     """Of the memory's query-side model calls, in and out; None where none was told."""
     cost_usd: float | None
+    pools: dict[str, float]
+    """Pieces of a context that searching brought, by pool, on average."""
     insert: dict[str, Any] | None
     outcomes: dict[str, int]
 
@@ -82,7 +91,7 @@ def matrix_table(
     measures = list(dict.fromkeys(one.measure for one in found))
     return MatrixTable(
         reference,
-        [_row(name, run) for name, run in runs.items()],
+        [_row(name, run, gold, seed) for name, run in runs.items()],
         sorted(found, key=lambda one: measures.index(one.measure)),
         _leak(list(runs.values())),
     )
@@ -110,7 +119,7 @@ def _differences(
     ]
 
 
-def _row(name: str, run: RecordedRun) -> ArmRow:
+def _row(name: str, run: RecordedRun, gold: Mapping[str, Gold], seed: int) -> ArmRow:
     summary = summarise(run.folder)
     accuracy, evidence, use = summary["accuracy"], summary["evidence"], summary["model_use"]
     return ArmRow(
@@ -119,6 +128,7 @@ def _row(name: str, run: RecordedRun) -> ArmRow:
         questions=summary["questions"],
         coverage=summary["coverage"],
         evidence_hit=evidence["hit"],
+        evidence_hit_interval=_hit_interval(run, gold, seed),
         all_pieces_hit=evidence["all_pieces_hit"],
         states_per_question=evidence["states_per_question"],
         answer_in_context=summary["answer_in_context"],
@@ -128,9 +138,27 @@ def _row(name: str, run: RecordedRun) -> ArmRow:
         latency=summary["latency"],
         tokens=_tokens(use),
         cost_usd=use["cost_usd"] if use else None,
+        pools=_pools(run),
         insert=summary["insert_cost"],
         outcomes=summary["outcomes"],
     )
+
+
+def _hit_interval(run: RecordedRun, gold: Mapping[str, Gold], seed: int) -> list[float] | None:
+    hits = {
+        question: value
+        for question, result in run.answered().items()
+        if (value := EVIDENCE_HIT.of(result)) is not None
+    }
+    values = np.array(list(hits.values()))
+    found = mean_interval(values, clusters_of(list(hits), gold), seed=seed) if hits else None
+    return [found.low, found.high] if found else None
+
+
+def _pools(run: RecordedRun) -> dict[str, float]:
+    queries = [query for result in run.results.values() for query in result.queries]
+    pieces = Counter(one.pool for query in queries for one in query.result.retrieved)
+    return {pool: count / len(queries) for pool, count in pieces.items()}
 
 
 def _tokens(use: dict[str, Any] | None) -> int | None:

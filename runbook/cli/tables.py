@@ -188,9 +188,16 @@ def _insert_rows(cost: dict[str, Any]) -> list[tuple[str, str]]:
         (
             "insert side",
             f"{counted(cost['haystacks'], 'haystack')} in {number(cost['seconds'])} s: {texts}, {written} in "
-            f"{counted(cost['writing_calls'], 'call')} ({cost['fallbacks']} plain texts for want of them)",
+            f"{counted(cost['writing_calls'], 'call')} ({cost['fallbacks']} plain texts for want of them); "
+            f"{_insert_spent(cost)}",
         )
     ]
+
+
+def _insert_spent(cost: dict[str, Any]) -> str:
+    tokens = (cost["embedding_tokens"], cost["writing_tokens"])
+    told = "tokens untold" if None in tokens else f"{sum(tokens):,} tokens"
+    return f"{told}, " + ("price unknown" if cost["cost_usd"] is None else f"{cost['cost_usd']:.2f} USD")
 
 
 def _interval(ends: list[float] | None) -> str:
