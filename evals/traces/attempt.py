@@ -33,7 +33,7 @@ class AttemptFigures(BaseModel):
     truncated: int = 0
     """Calls of whose output the model saw less than there was."""
     bytes_read: int = 0
-    """Bytes of results that the model was sent, or else that the stream holds."""
+    """Bytes of results that the model was sent; where the wire is not on record, that the stream holds."""
     model_seconds: float | None = None
     """Wall time in which at least one model call was open."""
     tool_seconds: float | None = None
@@ -77,6 +77,8 @@ class _Reader:
         self._rounds: dict[str, int] = {}
         self._first: list[Counter[str]] = []
         self._untold = 0
+        self._wired = False
+        self._printed_bytes = 0
         self._ended = True
         self._usage = UsageOfSources()
         self._model: list[tuple[float, float]] = []
@@ -88,6 +90,7 @@ class _Reader:
     def take(self, event: TraceEvent) -> None:
         self._kinds[event.kind] += 1
         self._usage.add(event)
+        self._wired |= event.source in (Source.WIRE, Source.BOTH)
         if event.at is not None:
             self._last = event.at if self._last is None else max(self._last, event.at)
         match event.kind:
@@ -107,6 +110,7 @@ class _Reader:
                 "calls": self._classes.total(),
                 "classes": dict(self._classes),
                 "rounds": len(self._rounds),
+                "bytes_read": self._figures.bytes_read + (0 if self._wired else self._printed_bytes),
                 "first_rounds": [dict(one) for one in self._first],
                 "repeated": sum(times - 1 for times in self._asked.values()),
                 "model_seconds": model if self._model else None,
@@ -149,8 +153,9 @@ class _Reader:
         else:
             self._call(event)
         self._ended = True
-        shown = event.output_bytes if event.shown_bytes is None else event.shown_bytes
-        self._figures.bytes_read += shown or 0
+        if event.shown_bytes is None:  # not sent to the model, or nobody recorded what was
+            self._printed_bytes += event.output_bytes or 0
+        self._figures.bytes_read += event.shown_bytes or 0
         self._figures.truncated += bool(event.truncated)
         self._figures.failed += bool(event.failed)
         self._listed |= listed_states(event.output, self._names)

@@ -11,10 +11,17 @@ NAMES = Names({"shop-0123456789": "tr-shop", "mail-abcdef0123": "tr-mail"})
 
 
 def call(
-    number: int, command: str, *, response: str = "", at: float = 1.0, seconds: float = 0.5, **end: object
+    number: int,
+    command: str,
+    *,
+    response: str = "",
+    at: float = 1.0,
+    seconds: float = 0.5,
+    source: Source = Source.WIRE,
+    **end: object,
 ) -> Iterator[TraceEvent]:
     told = {
-        "source": Source.WIRE,
+        "source": source,
         "call_id": f"c{number}",
         "tool": "bash",
         "command": command,
@@ -66,6 +73,14 @@ def test_where_responses_are_not_told_a_round_ends_with_its_first_result() -> No
     assert read(both, starts[2], starts[3]).figures.rounds == 3
 
 
+def test_what_was_printed_but_never_sent_to_the_model_was_not_read() -> None:
+    sent = call(1, "rg x haystack", shown_bytes=20, output_bytes=999)
+    printed = call(2, "./memory submit --note x", source=Source.STREAM, output_bytes=5)
+    assert read(sent, printed).figures.bytes_read == 20
+    alone = call(1, "rg x haystack", source=Source.STREAM, output_bytes=5)
+    assert read(alone).figures.bytes_read == 5
+
+
 def test_repeated_failed_and_cut_calls_are_counted() -> None:
     figures = read(
         call(1, "rg  x haystack", failed=True, exit_code=1, shown_bytes=10),
@@ -73,7 +88,7 @@ def test_repeated_failed_and_cut_calls_are_counted() -> None:
         call(3, "rg x haystack", output_bytes=5),
         call(4, "rg y haystack"),
     ).figures
-    assert (figures.repeated, figures.failed, figures.truncated, figures.bytes_read) == (2, 1, 1, 35)
+    assert (figures.repeated, figures.failed, figures.truncated) == (2, 1, 1)
 
 
 def test_model_wait_and_tool_time_do_not_count_twice() -> None:
