@@ -1,6 +1,7 @@
-"""A run as tables for notebooks: `from evals import load_run`, then `load_run("runs/one").questions`.
+"""A run as tables for notebooks: `runbook.load_run("runs/one").questions`.
 
-The tables are lists of dataclasses. Where pandas is installed `to_pandas()` makes a DataFrame of one.
+The tables are lists of dataclasses. Where pandas is installed `to_pandas()` makes a DataFrame of one;
+those of attempts, events and calls are joined by `question_id` and `attempt`.
 Texts are as they were recorded: nothing in them is escaped or trusted.
 """
 
@@ -71,7 +72,7 @@ class AttemptRow:
 
     question_id: str
     agent_repeat: int
-    number: int
+    attempt: int
     outcome: str
     detail: str
     agent: str
@@ -209,7 +210,7 @@ class RunTables:
         return AttemptRow(
             question_id=question_id,
             agent_repeat=repeat,
-            number=attempt.number,
+            attempt=attempt.number,
             outcome=attempt.outcome.value,
             detail=attempt.detail,
             agent=attempt.agent,

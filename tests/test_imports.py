@@ -1,6 +1,7 @@
 """Imports point one way: each package may import only what stands below it (README, "Packages")."""
 
 import ast
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +17,12 @@ MAY_IMPORT = {
     "runbook": {"manifests", "sandbox", "instructions"},
     "evals": {"manifests", "sandbox", "instructions", "helpers", "runbook"},
 }
+
+NAMES_FOR_USERS = {
+    "runbook/__init__.py imports evals.notebook",
+    "runbook/__init__.py imports evals.notebook.load_run",
+}
+"""`runbook.load_run` is where users look for it; it is imported when it is asked for."""
 
 
 def imported_modules(path: Path) -> set[str]:
@@ -40,14 +47,20 @@ def files_of(package: str) -> list[Path]:
 @pytest.mark.parametrize("package", sorted(OURS))
 def test_package_imports_only_what_stands_below_it(package: str) -> None:
     allowed = MAY_IMPORT[package] | {package}
-    wrong = [
+    found = [
         f"{path.relative_to(REPOSITORY)} imports {name}"
         for path in files_of(package)
         if "cli" not in path.relative_to(REPOSITORY).parts[:2]
         for name in imported_modules(path)
         if name.split(".")[0] in OURS - allowed
     ]
-    assert wrong == []
+    assert [one for one in found if one not in NAMES_FOR_USERS] == []
+
+
+def test_a_name_for_users_costs_nothing_before_it_is_used() -> None:
+    code = "import sys, runbook; assert not any(one.split('.')[0] == 'evals' for one in sys.modules); "
+    code += "from runbook import load_run; assert load_run.__module__ == 'evals.notebook'"
+    subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=True, timeout=60)
 
 
 def test_nothing_imports_the_command_line() -> None:

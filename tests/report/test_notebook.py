@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evals import load_run
 from evals.runs.folder import RunError, RunFolder
+from runbook import load_run
 
 
 def test_there_is_a_row_for_each_question_attempt_event_and_call(pair: tuple[RunFolder, RunFolder]) -> None:
@@ -17,9 +17,11 @@ def test_there_is_a_row_for_each_question_attempt_event_and_call(pair: tuple[Run
     assert sum(row.attempts for row in tables.questions) == len(tables.attempts)
     assert {row.question_id for row in tables.events} == {row.question_id for row in tables.questions}
     commands = [row for row in tables.events if row.kind == "tool_end"]
-    assert len(commands) == 6 * len({(row.question_id, row.number) for row in tables.attempts})
+    assert len(commands) == 6 * len({(row.question_id, row.attempt) for row in tables.attempts})
     assert list(tables.calls) == []
     assert tables.problems == []
+    attempts = {(row.question_id, row.attempt) for row in tables.attempts}
+    assert {(row.question_id, row.attempt) for row in tables.events} == attempts
 
 
 def test_rows_are_dataclasses_with_what_was_recorded(pair: tuple[RunFolder, RunFolder]) -> None:
