@@ -75,13 +75,13 @@ def _prefix(items: Sequence[ContextItem], counter: TokenCounter, budget_tokens: 
     original = counter.whole(parts)
     if original <= budget_tokens:
         return list(items), original, original, None
-    fitting, too_many = 0, len(parts)
-    while too_many - fitting > 1:
-        middle = (fitting + too_many) // 2
+    fitting, most = 0, len(parts) - 1
+    while fitting < most:
+        middle = (fitting + most + 1) // 2
         if counter.whole(parts[:middle]) <= budget_tokens:
             fitting = middle
         else:
-            too_many = middle
+            most = middle - 1
     return list(items[:fitting]), counter.whole(parts[:fitting]), original, None
 
 

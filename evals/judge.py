@@ -15,7 +15,7 @@ from evals.sampling import JUDGE_SAMPLING
 from evals.scoring.answer import is_unknown, parse_answer
 from evals.scoring.eval_function import ABSTENTION_CHECKER, GOTCHAS_CHECKER, parse_eval_function
 from evals.scoring.evaluate import score
-from evals.scoring.judge_reply import UnusableReplyError, lenient_verdict, strict_verdict
+from evals.scoring.judge_reply import Label, UnusableReplyError, lenient_verdict, strict_verdict
 from evals.verdict import Verdict, Vote
 from evals.vote_cache import VoteCache
 from runbook.endpoint.chat import Completion, Endpoint, Message
@@ -136,13 +136,13 @@ class Judge:
         return hashlib.sha256(orjson.dumps([*asked, repeat, number])).hexdigest()
 
     def _new_vote(self, messages: Sequence[Message], seed: int | None) -> Vote:
-        read = strict_verdict if self._replies == "strict" else lenient_verdict
+        read = _strict if self._replies == "strict" else _lenient
         spent = _Spent()
         problem = ""
         for _ in range(MAX_ASKS if self._replies == "strict" else 1):
             reply = spent.add(self._endpoint.complete(messages, seed=seed))
             try:
-                label, reason = read(reply.content)
+                label, reason, fallback = read(reply.content)
             except UnusableReplyError as error:
                 problem = str(error)
                 messages = _with_reminder(messages, reply.content)
@@ -155,11 +155,29 @@ class Judge:
                 seconds=spent.seconds,
                 usage=spent.usage,
                 seed=seed,
+                fallback=fallback,
             )
         raise JudgeError(
             f"{self._endpoint.config.model}: no usable verdict in {len(spent.replies)} replies: {problem}",
             replies=tuple(spent.replies),
         )
+
+
+_Read: TypeAlias = tuple[Label, str, Literal["lenient_verdict"] | None]
+"""Label, reason, and whether it took leniency to read them."""
+
+
+def _strict(reply: str) -> _Read:
+    return (*strict_verdict(reply), None)
+
+
+def _lenient(reply: str) -> _Read:
+    label, reason = lenient_verdict(reply)
+    try:
+        needed = strict_verdict(reply)[0] != label
+    except UnusableReplyError:
+        needed = True
+    return label, reason, "lenient_verdict" if needed else None
 
 
 @dataclass(slots=True)

@@ -148,13 +148,15 @@ class Reader:
                 raise
             return "", "bad_request", _refused(time.monotonic() - began)
         reply = completion.reply
-        if reply.content.strip():
-            return reply.content, None, completion
-        if reply.reasoning.strip() and self._policy.empty_content == "reasoning":
-            return reply.reasoning, "reasoning", completion
+        if content := reply.content.strip():
+            return content, None, completion
+        # The public harness knows no `reasoning_content`.
+        if self._policy.empty_content == "reasoning" and (reasoning := reply.reasoning.strip()):
+            return reasoning, "reasoning", completion
+        unused = len(reply.reasoning or reply.reasoning_content)
         raise ReaderError(
             f"{self._endpoint.config.model}: the reply has no content "
-            f"(finish_reason {reply.finish_reason}, {len(reply.reasoning)} characters of reasoning)"
+            f"(finish_reason {reply.finish_reason}, {unused} characters of reasoning)"
         )
 
 

@@ -20,6 +20,8 @@ class Vote(BaseModel):
     seconds: float
     usage: Usage | None = None
     seed: int | None = None
+    fallback: Literal["lenient_verdict"] | None = None
+    """Where the reply is no verdict by strict reading, or another one."""
     cached: bool = False
     """Taken from an earlier answer to the same request, which is what calls, seconds and usage are of."""
 

@@ -30,14 +30,22 @@ def scored_question(question: EvalQuestion, result: QuestionResult) -> ScoredQue
     )
 
 
+def as_counted_publicly(scored: ScoredQuestion) -> ScoredQuestion:
+    """With the harness's own way of counting tokens: what nobody told is 0, and a total is a sum."""
+    told = scored.usage or Usage()
+    prompt, completion = told.prompt_tokens or 0, told.completion_tokens or 0
+    usage = Usage(prompt_tokens=prompt, completion_tokens=completion, total_tokens=prompt + completion)
+    return scored.model_copy(update={"usage": usage})
+
+
 def public_row(
     question: EvalQuestion, result: QuestionResult, haystack: tuple[str, ...], index: int, stream_index: int
 ) -> dict[str, Any]:
     """A line of per_question.jsonl, under the public names; images are named by digest, not by path.
 
     Args:
-        index: of the question in questions.jsonl.
-        stream_index: of the question in the order of the run.
+        index: of the question among those of its file.
+        stream_index: of the question in the order in which they were run.
     """
     reading = result.reading.reading if result.reading else None
     scored = scored_question(question, result)
@@ -59,6 +67,7 @@ def public_row(
         "memory_context": [_item(item) for item in items[: reading.cut.final_items if reading else None]],
         "memory_query_duration_seconds": scored.query_seconds,
         "memory_post_query_duration_seconds": scored.post_query_seconds,
+        "memory_post_query_metadata": None,
         "memory_context_original_token_count": scored.original_tokens,
         "memory_context_token_count": scored.final_tokens,
         "memory_context_was_truncated": scored.truncated,

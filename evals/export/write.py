@@ -5,6 +5,7 @@ exports/<method>_<domain>_<tier>/{aggregated_metrics.json, per_question.jsonl, r
                                   runtime_inputs/{questions.json, haystack.json}}
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,10 +16,11 @@ import orjson
 
 from evals.aggregate import aggregated_metrics
 from evals.dataset import DataRoot
-from evals.export.rows import public_row, runtime_question, scored_question
+from evals.export.rows import as_counted_publicly, public_row, runtime_question, scored_question
 from evals.export.rules import DOMAINS, obstacles
 from evals.question import EvalQuestion
 from evals.recorded import RecordedRun
+from evals.runs.fallbacks import touched_by_fallbacks
 from runbook.files import write_atomically
 
 _PRIVATE: Any = {
@@ -75,7 +77,7 @@ def export(
     label = _label(run)
     stamp: dict[str, Any] = {"unofficial": against} if unofficial else {}
     stamp |= {"label": label} if label else {}
-    files = _write_results(folder, run, data, questions, stamp)
+    files = _write_results(folder, run, data, questions, stamp, unofficial=unofficial)
     packages = []
     for domain in () if unofficial else DOMAINS:
         chosen = [question for question in questions if question.domain == domain]
@@ -92,16 +94,24 @@ def _write_results(
     data: DataRoot,
     questions: Sequence[EvalQuestion],
     stamp: Mapping[str, Any],
+    *,
+    unofficial: bool,
 ) -> list[Path]:
-    order = {question_id: place for place, question_id in enumerate(run.results)}
+    ids = {one.id for one in questions}
+    order = {one: place for place, one in enumerate(one for one in run.results if one in ids)}
     rows = [
         public_row(one, run.results[one.id], data.haystacks[one.id], index, order[one.id])
         for index, one in enumerate(questions)
     ]
-    metrics = aggregated_metrics([scored_question(one, run.results[one.id]) for one in questions])
+    scored = [scored_question(one, run.results[one.id]) for one in questions]
+    if not unofficial:
+        scored = [as_counted_publicly(one) for one in scored]
+        for row in rows:
+            row["usage"] = {name: count or 0 for name, count in row["usage"].items()}
     lines = folder / "per_question.jsonl"
-    write_atomically(lines, b"".join(orjson.dumps(row) + b"\n" for row in rows))
-    return [lines, _write(folder / "aggregated_metrics.json", {**metrics, **stamp})]
+    # The public scripts split lines at every character that Unicode calls a line's end.
+    write_atomically(lines, "".join(json.dumps(row) + "\n" for row in rows).encode("ascii"))
+    return [lines, _write(folder / "aggregated_metrics.json", {**aggregated_metrics(scored), **stamp})]
 
 
 def _write_package(
@@ -117,7 +127,7 @@ def _write_package(
     inputs.mkdir(parents=True, exist_ok=True)
     haystack = {question.id: list(data.haystacks[question.id]) for question in questions}
     return [
-        *_write_results(folder, run, data, questions, {}),
+        *_write_results(folder, run, data, questions, {}, unofficial=False),
         _write(folder / "run_args.json", _run_args(run, questions, domain=domain, method=method)),
         _write(inputs / "questions.json", [runtime_question(question) for question in questions]),
         _write(inputs / "haystack.json", haystack),
@@ -130,7 +140,6 @@ def _run_args(
     config = run.record.config
     assert config.reader is not None
     assert config.judge is not None
-    readings = {one.id: run.results[one.id].reading for one in questions}
     return {
         "domain": domain,
         "tier": config.tier,
@@ -144,11 +153,7 @@ def _run_args(
         "versions": run.record.versions,
         "data_digests": run.record.data_digests,
         "prompt_digests": run.record.prompt_digests,
-        "fallbacks": {
-            question_id: record.reading.fallback
-            for question_id, record in readings.items()
-            if record and record.reading and record.reading.fallback
-        },
+        "fallbacks": touched_by_fallbacks(run.results[one.id] for one in questions),
     }
 
 

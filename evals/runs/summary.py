@@ -9,6 +9,7 @@ from evals.aggregate import latency_figures
 from evals.evidence_recall import summarize_answers, summarize_recall
 from evals.position_leak import leak_within
 from evals.runs.config import RunConfig
+from evals.runs.fallbacks import touched_by_fallbacks
 from evals.runs.folder import RunFolder
 from evals.runs.inserting import insert_costs
 from evals.runs.latency import latency_breakdown
@@ -77,7 +78,7 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
         "votes": config.votes,
         "profile": config.profile,
         "revision": record.revision,
-        "fallbacks": _fallbacks(results),
+        "fallbacks": touched_by_fallbacks(results),
         "tokens_counted": _counters(results),
         "tier": config.tier,
     }
@@ -153,22 +154,6 @@ def _agent(queries: Sequence[QueryRecord]) -> str:
     """What the agents of the attempts call themselves; the settings may name an adapter's file instead."""
     names = {attempt.agent for query in queries for attempt in query.result.attempts}
     return "+".join(sorted(names))
-
-
-def _fallbacks(results: Sequence[QuestionResult]) -> dict[str, list[str]]:
-    """The questions whose response or context is not what a reader said or a memory found, by reason.
-
-    `nothing_left`: the first item of the context alone was over the budget, which left the empty context.
-    """
-    touched: dict[str, list[str]] = {}
-    for result in results:
-        readings = [chain.reading.reading for chain in result.chains if chain.reading]
-        reasons = {one.fallback for one in readings if one and one.fallback}
-        if any(one and one.cut.original_items and not one.cut.final_items for one in readings):
-            touched.setdefault("nothing_left", []).append(result.question_id)
-        for reason in reasons:
-            touched.setdefault(reason, []).append(result.question_id)
-    return dict(sorted(touched.items()))
 
 
 def _counters(results: Sequence[QuestionResult]) -> list[str]:

@@ -27,15 +27,21 @@ _FILLER = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ChoiceOptions:
-    """`strip_chars` are deleted wherever they stand in the answer."""
+    """`strip_chars` are deleted wherever they stand in the answer; a set of letters needs none."""
 
     require_non_empty: bool = True
     strip_chars: str = "."
 
 
-def choice_options(options: Mapping[str, OptionValue]) -> ChoiceOptions:
-    """The options of a choice matcher; others are ignored. Raises EvalFunctionError for a wrong value."""
-    characters = options.get("strip_chars", ".")
+def choice_options(options: Mapping[str, OptionValue], *, strips: bool) -> ChoiceOptions:
+    """The options of a choice matcher; others are ignored.
+
+    Args:
+        strips: whether the matcher strips characters, so that `strip_chars` has to be text.
+
+    Raises EvalFunctionError for a wrong value.
+    """
+    characters = options.get("strip_chars", ".") if strips else ""
     if not isinstance(characters, str):
         raise EvalFunctionError(f"strip_chars must be characters, not {characters!r}")
     return ChoiceOptions(bool(options.get("require_non_empty", True)), characters)

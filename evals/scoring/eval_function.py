@@ -1,11 +1,10 @@
 """The `eval_function` of a question: a name and `|key=value` options, checked before anything is spent."""
 
 import contextlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
-
-import orjson
 
 OptionValue: TypeAlias = bool | int | float | str | list[object] | None
 
@@ -16,7 +15,8 @@ GOTCHAS_CHECKER = "llm_gotchas_checker"
 CHECKERS = frozenset({ABSTENTION_CHECKER, GOTCHAS_CHECKER})
 KNOWN = PHRASE_MATCHERS | CHOICE_MATCHERS | CHECKERS
 
-_WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "none": None}
+_WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "none": None, "null": None}
+_SEPARATORS = ("separators", "separator")
 
 
 class EvalFunctionError(ValueError):
@@ -54,8 +54,8 @@ def parse_eval_function(text: str) -> EvalFunction:
     for part in filter(str.strip, parts):
         key, equals, value = part.partition("=")
         key = key.strip()
-        if not equals:
-            raise EvalFunctionError(f"option {part!r} of {name} has no '='; write key=value")
+        if not equals or not key:
+            raise EvalFunctionError(f"option {part!r} of {name} is no key=value")
         if key in options:
             raise EvalFunctionError(f"option {key!r} of {name} is given twice")
         options[key] = _value(key, value)
@@ -63,19 +63,23 @@ def parse_eval_function(text: str) -> EvalFunction:
 
 
 def _value(key: str, text: str) -> OptionValue:
-    word = text.strip().lower()
-    if word in _WORDS:
-        return _WORDS[word]
-    for number in (int, float):
-        with contextlib.suppress(ValueError):
-            return number(word)
-    return _separators(text) if key == "separators" else text
+    word = text.strip()
+    if word.lower() in _WORDS:
+        return _WORDS[word.lower()]
+    if key in _SEPARATORS:
+        return _separators(word)
+    with contextlib.suppress(ValueError):
+        # So only: the public harness takes `1e5`, `inf` and `nan` for text.
+        return float(word) if "." in word else int(word)
+    return word
 
 
-def _separators(text: str) -> list[object]:
-    """A JSON list, or else the characters one by one."""
+def _separators(word: str) -> list[object]:
+    """A JSON list, or else the characters one by one, without white space."""
+    if not (word.startswith("[") and word.endswith("]")):
+        return [character for character in word if not character.isspace()]
     try:
-        listed = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return list(text)
-    return listed if isinstance(listed, list) else list(text)
+        listed: list[object] = json.loads(word)
+    except (ValueError, RecursionError) as error:
+        raise EvalFunctionError(f"the separators {word!r} are no JSON list: {error}") from error
+    return listed

@@ -24,7 +24,8 @@ def matcher(function: EvalFunction) -> Matcher:
     if function.name in _PHRASES:
         phrase_match, for_phrases = _PHRASES[function.name], phrase_options(function.options)
         return lambda prediction, gold: phrase_match(prediction, gold, for_phrases)
-    choice_match, for_choices = _CHOICES[function.name], choice_options(function.options)
+    choice_match = _CHOICES[function.name]
+    for_choices = choice_options(function.options, strips=choice_match is mc_choice_match)
     return lambda prediction, gold: choice_match(prediction, gold, for_choices)
 
 

@@ -12,7 +12,11 @@ Label = Literal[0, 1]
 
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL | re.IGNORECASE)
 _LEADING_THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
-_BARE_LABEL = re.compile(r"label[\"']?\s*[:=]\s*[\"']?([01])\b", re.IGNORECASE)
+_LOOSE_LABELS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (r'"label"\s*:\s*([01])', r"'label'\s*:\s*([01])", r"\blabel\b\s*[:=]\s*([01])")
+)
+"""In the order in which the public harness tries them; the number may go on (`10` is a 1)."""
 
 
 class UnusableReplyError(ValueError):
@@ -51,34 +55,44 @@ def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def lenient_verdict(reply: str) -> tuple[Label, str]:
     """The label and reason as the public harness reads them; the reason may be empty.
 
-    The first JSON object counts; without a label in it, the first `label: 0|1` in the text does.
-    Raises UnusableReplyError where neither gives 0 or 1.
+    What stands from the first brace to the last is read as JSON. Where that is none, or its label is not 0 or
+    1, the first thing in the text that looks like a label counts, and the whole text is the reason.
+    Raises UnusableReplyError where there is neither.
     """
-    value = _first_object(reply)
-    reason = value.get("reason")
-    stated = value.get("label")
-    if stated is None:
-        found = _BARE_LABEL.search(reply)
-        stated = found.group(1) if found else None
-    try:
-        number = int(stated) if isinstance(stated, int | float | str) else None
-    except (ValueError, OverflowError):
-        number = None
-    if number not in (0, 1):
-        raise UnusableReplyError(f"no label 0 or 1 in {reply[:200]!r}")
-    return _label(number), reason if isinstance(reason, str) else ""
+    text = _without_fence(reply.strip())
+    value = _outermost_object(text)
+    label = value.get("label")
+    if isinstance(label, list | dict):
+        raise UnusableReplyError(f"the label is {label!r}, not 0 or 1")
+    if isinstance(label, int | float | str) and label in (0, 1, "0", "1"):
+        reason = value.get("reason")
+        return _label(int(label)), "" if reason is None else str(reason).strip()
+    for pattern in _LOOSE_LABELS:
+        if found := pattern.search(text):
+            return _label(int(found.group(1))), text
+    raise UnusableReplyError(f"no label 0 or 1 in {reply[:200]!r}")
 
 
-def _first_object(reply: str) -> dict[str, object]:
-    """The JSON object that starts at the first brace; empty where there is none."""
-    start = reply.find("{")
-    if start < 0:
+def _without_fence(text: str) -> str:
+    """The lines within a code fence that surrounds the whole text."""
+    lines = text.splitlines()
+    if text.startswith("```") and text.endswith("```") and len(lines) > 2:
+        return "\n".join(lines[1:-1]).strip()
+    return text
+
+
+def _outermost_object(text: str) -> dict[str, object]:
+    """The JSON object from the first brace to the last; empty where there is none."""
+    start, end = text.find("{"), text.rfind("}")
+    if not 0 <= start < end:
         return {}
     try:
-        value, _ = json.JSONDecoder().raw_decode(reply, start)
-    except (ValueError, RecursionError):  # ValueError: no JSON, or a number of thousands of digits
+        value: dict[str, object] = json.loads(text[start : end + 1])
+    except json.JSONDecodeError:
         return {}
-    return value if isinstance(value, dict) else {}
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or too deep
+        raise UnusableReplyError(f"unreadable JSON: {error}") from error
+    return value
 
 
 def _label(number: int) -> Label:

@@ -39,9 +39,9 @@ def phrase_options(options: Mapping[str, OptionValue]) -> PhraseOptions:
 
 
 def _separators(value: OptionValue) -> tuple[str, ...]:
-    if isinstance(value, list) and all(isinstance(one, str) and one for one in value):
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return tuple(str(one) for one in value)
-    raise EvalFunctionError("separators must be characters or a JSON list of non-empty strings")
+    raise EvalFunctionError("separators must be characters or a JSON list of strings")
 
 
 def normalize(text: str, options: PhraseOptions) -> str:

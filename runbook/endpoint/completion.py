@@ -32,7 +32,9 @@ class Reply(BaseModel):
     content: str
     """Empty where the message has none."""
     reasoning: str
-    """The text of the message's reasoning field, if it has one."""
+    """The text of the message's field `reasoning`, if it has one."""
+    reasoning_content: str = ""
+    """The text of its field `reasoning_content`, as other servers call it."""
     finish_reason: str | None
     model: str | None
     usage: Usage
@@ -56,7 +58,8 @@ def read_reply(body: bytes) -> Reply:
         raise MalformedReply("the reply's first choice has no message")
     return Reply(
         content=_text(message.get("content")),
-        reasoning=_text(message.get("reasoning")) or _text(message.get("reasoning_content")),
+        reasoning=_text(message.get("reasoning")),
+        reasoning_content=_text(message.get("reasoning_content")),
         finish_reason=_name(choice.get("finish_reason")),
         model=_name(value.get("model")),
         usage=_usage(value.get("usage")),
@@ -85,12 +88,13 @@ def _reported(error: object) -> ReportedError:
 
 
 def _text(value: object) -> str:
-    """A string, or the text parts of a list of content parts."""
+    """A string, or the text parts of a list of content parts, line by line."""
     if isinstance(value, str):
         return value
     if not isinstance(value, list):
         return ""
-    return "".join(_text(part.get("text")) for part in value if isinstance(part, Mapping))
+    texts = (_text(part.get("text")).strip() for part in value if isinstance(part, Mapping))
+    return "\n".join(filter(None, texts))
 
 
 def _name(value: object) -> str | None:

@@ -75,8 +75,9 @@ class JsonAsker:
 
 def _answered(endpoint: Endpoint, messages: Sequence[Message], seed: int | None) -> RecordedAnswer:
     completion = endpoint.complete(messages, seed=seed)
+    reply = completion.reply
     return RecordedAnswer(
-        value=completion.reply.content or completion.reply.reasoning,
+        value=reply.content or reply.reasoning or reply.reasoning_content,
         seconds=completion.seconds + completion.waited_seconds,
         calls=completion.calls,
         usage=completion.reply.usage,

@@ -152,7 +152,7 @@ def test_a_duplicate_id_names_both_lines(root):
     [
         ("nope", "unknown evaluator"),
         ("norm_phrase_set_match|bogus=1", "no option 'bogus'"),
-        ("norm_phrase_set_match|lower", "has no '='"),
+        ("norm_phrase_set_match|lower", "is no key=value"),
         ("llm_abstention_checker", "-abs"),
     ],
 )

@@ -239,15 +239,16 @@ def test_one_endpoint_serves_many_threads(model, config):
     assert replies == ["hi"] * 16
 
 
-def test_content_in_parts_is_joined(model, config, answer, saying):
-    model.answers = [answer(saying([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]))]
-    assert Endpoint(config()).complete(ASK).reply.content == "ab"
+def test_content_in_parts_is_joined_line_by_line(model, config, answer, saying):
+    model.answers = [answer(saying([{"type": "text", "text": "a "}, {"type": "text", "text": "b"}]))]
+    assert Endpoint(config()).complete(ASK).reply.content == "a\nb"
 
 
-def test_reasoning_is_kept_apart_from_content(model, config, answer, saying):
-    model.answers = [answer(saying(None, reasoning_content="thinking"))]
-    reply = Endpoint(config()).complete(ASK).reply
-    assert (reply.content, reply.reasoning) == ("", "thinking")
+def test_reasoning_is_kept_apart_from_content_under_its_name(model, config, answer, saying):
+    model.answers = [answer(saying(None, reasoning_content="thinking")), answer(saying(None, reasoning="hm"))]
+    replies = [Endpoint(config()).complete(ASK).reply for _ in range(2)]
+    told = [(reply.content, reply.reasoning, reply.reasoning_content) for reply in replies]
+    assert told == [("", "", "thinking"), ("", "hm", "")]
 
 
 def test_a_long_wait_is_told_once_with_its_reason(model, config, answer):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from evals.dataset import load_data_root
 from evals.export.rules import obstacles
 from evals.export.write import ExportError, export
 from evals.recorded import RecordedRun, data_of, read_run
+from evals.scoring.lafs import OperatingPoint, lafs_gain
 from runbook.gateway.settings import GatewaySettings
 from runbook.outcomes import Outcome
 from tests.data_roots import write_data_root
@@ -87,6 +89,33 @@ def test_what_is_written_names_nothing_of_this_machine(
         assert "127.0.0.1" not in path.read_text(), path
 
 
+def test_a_line_of_the_export_is_a_line_for_every_reader(official: Callable[..., RecordedRun]) -> None:
+    run = official(answers(q_1=Answer(score=1, response="a\u2028b\x85c\x0bd")))
+    for path in export(run, data_of(run)).files:
+        if path.suffix == ".jsonl":
+            assert path.read_text().splitlines() == path.read_text().strip("\n").split("\n")
+
+
+def test_tokens_are_counted_as_the_public_harness_counts_them(official: Callable[..., RecordedRun]) -> None:
+    run = official()
+    file = run.folder.question_folder("q-0") / "reading.1.json"
+    file.write_text(
+        re.sub(r'"(prompt|completion|total)_tokens": ?[0-9]+', r'"\1_tokens":null', file.read_text())
+    )
+    run = replace(read_run(run.folder.path), record=run.record)
+    web = export(run, data_of(run)).packages[0]
+    tokens = json.loads((web / "aggregated_metrics.json").read_text())["tokens"]
+    assert (tokens["prompt_tokens"], tokens["total_tokens"], tokens["avg_total_tokens"]) == (
+        200,
+        220,
+        220 / 3,
+    )
+    first = json.loads((web / "per_question.jsonl").read_text().splitlines()[0])
+    assert first["usage"] == {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    fixed = json.loads((run.folder.path / "exports" / "aggregated_metrics.json").read_text())
+    assert fixed["tokens"]["total_tokens"] == 550
+
+
 def test_an_export_done_again_is_the_same(official: Callable[..., RecordedRun]) -> None:
     run = official()
     first = {path: path.read_bytes() for path in export(run, data_of(run)).files}
@@ -152,27 +181,28 @@ def test_a_method_that_cannot_be_a_folder(official: Callable[..., RecordedRun], 
 def test_the_public_packaging_takes_it(
     official: Callable[..., RecordedRun], tmp_path: Path, upstream: Path
 ) -> None:
-    run = official()
+    run = official(answers(q_1=Answer(score=1, seconds=2, response="\u2028\x85\x0b\\boxed{something}\x1c")))
     web, enterprise = export(run, data_of(run), method="ours").packages
-    script = upstream / "leaderboard" / "build_submission_step_1_single_operating_point.py"
-    command = [
-        sys.executable,
-        script,
-        web,
-        enterprise,
-        "try",
-        "point",
-        "small",
-        "--output-root",
-        tmp_path / "s",
-    ]
-    ended = subprocess.run(command, cwd=upstream, capture_output=True, text=True, timeout=60, check=False)
-    assert ended.returncode == 0, ended.stderr
-    overview = json.loads(
-        (tmp_path / "s" / "try" / "operating_points" / "point" / "metric_overview.json").read_text()
-    )
+    point = tmp_path / "s" / "try" / "operating_points" / "point"
+    (tmp_path / "SYSTEM_DESCRIPTION.md").write_text("What it is.")
+    (tmp_path / "code.tar").write_bytes(b"")
+    package = ["--output-root", tmp_path / "s"]
+    for script, *arguments in (
+        ("build_submission_step_1_single_operating_point", web, enterprise, "try", "point", "small"),
+        (
+            "build_submission_step_2_build_package",
+            *("try", tmp_path / "SYSTEM_DESCRIPTION.md", tmp_path / "code.tar", point),
+        ),
+    ):
+        command = [sys.executable, upstream / "leaderboard" / f"{script}.py", *arguments, *package]
+        ended = subprocess.run(command, cwd=upstream, capture_output=True, text=True, timeout=60, check=False)
+        assert ended.returncode == 0, ended.stderr
+    overview = json.loads((point / "metric_overview.json").read_text())
     assert overview["overall_full_set"] == 0.5
     assert overview["memory_query_avg_seconds"] == 3.5
+    submission = json.loads((tmp_path / "s" / "try" / "submission_overview.json").read_text())
+    assert submission["lafs"]["lafs_gain"] == pytest.approx(lafs_gain([OperatingPoint(0.5, 3.5)], "small"))
+    assert (tmp_path / "s" / "try.tar.gz").exists()
 
 
 @pytest.fixture

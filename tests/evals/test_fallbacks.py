@@ -20,8 +20,14 @@ def test_touched_questions_are_listed_by_reason(data_root: Path, tmp_path: Path)
         cut = record["reading"]["cut"] | change.pop("cut", {})
         record["reading"] |= change | {"cut": cut}
         file.write_text(json.dumps(record))
+    file = folder.question_folder("q-1") / "verdict.1.json"
+    record = json.loads(file.read_bytes())
+    vote = {"label": 1, "reason": "", "model": None, "calls": 1, "seconds": 0, "fallback": "lenient_verdict"}
+    record["verdict"]["votes"] = [vote]
+    file.write_text(json.dumps(record))
     assert summarise(folder)["fallbacks"] == {
         "bad_request": ["q-0"],
+        "lenient_verdict": ["q-1"],
         "nothing_left": ["q-2"],
         "reasoning": ["q-1"],
     }

@@ -140,11 +140,28 @@ def test_a_response_that_orders_a_verdict_gets_none(model, config, question, kin
 
 def test_a_lenient_judge_is_asked_once(model, config, question):
     model.says(f"{RIGHT}{WRONG}", "never")
-    assert Judge(config(), replies="lenient").judge(question, "I think so").score == 1
+    verdict = Judge(config(), replies="lenient").judge(question, "I think so")
+    assert (verdict.score, verdict.votes[0].fallback) == (1, "lenient_verdict")
     model.says("**Label:** 1")
     with pytest.raises(JudgeError):
         Judge(config(), replies="lenient").judge(question, "I think so")
     assert len(model.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "fallback"),
+    [
+        (RIGHT, None),
+        (f"```json\n{RIGHT}\n```", None),
+        ('{"label": 1}', "lenient_verdict"),
+        ("label: 1", "lenient_verdict"),
+        (f"<think>{WRONG}</think>{RIGHT}", "lenient_verdict"),
+    ],
+)
+def test_a_lenient_verdict_says_where_it_took_leniency(model, config, question, reply, fallback):
+    model.says(reply)
+    vote = Judge(config(), replies="lenient").judge(question, "I think so").votes[0]
+    assert vote.fallback == fallback
 
 
 def test_one_judge_serves_many_threads(model, config, question):

@@ -207,7 +207,8 @@ def test_the_official_judge_asks_and_reads_as_the_checkout_does(model, settings,
         4096,
         "medium",
     )
-    assert verdict.score == 1
+    # No JSON from the first brace to the last, so the first number that follows a label directly counts.
+    assert (verdict.score, verdict.votes[0].fallback) == (0, "lenient_verdict")
 
 
 def test_the_digests_of_the_checkouts_prompts_are_recorded(settings, tmp_path):

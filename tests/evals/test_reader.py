@@ -151,6 +151,12 @@ def test_reasoning_stands_in_for_content_only_where_the_policy_says_so(
     assert (reading.parsed_answer, reading.fallback) == ("red", "reasoning")
 
 
+def test_the_public_harness_takes_no_other_field_for_reasoning(model, config, make_question, answer, saying):
+    model.answers = [answer(saying(None, reasoning_content="\\boxed{red}"))]
+    with pytest.raises(ReaderError, match="11 characters of reasoning"):
+        Reader(config(), policy=ReaderPolicy(empty_content="reasoning")).read(make_question(), context())
+
+
 def test_a_refused_request_is_an_empty_response_only_where_the_policy_says_so(
     model, config, make_question, answer
 ):
