@@ -45,6 +45,8 @@ _NOT_RETURNED = _HOP_BY_HOP | {"set-cookie", "alt-svc", "date", "server"}
 DECODED = {"", "identity", "gzip", "deflate"}
 """Content encodings that the HTTP client takes off, so that a key can be seen in what they held."""
 _MASK = b"*"
+_SHORTEST_SECRET = 8
+"""What is shorter is a word that a local server takes for a key: `none`, `EMPTY`. Answers may hold it."""
 _BACKSLASH = 0x5C
 _BACKSLASHES = 4
 """Escapes of a character are found where so many backslashes lead to it: JSON in JSON has two, and so on."""
@@ -133,8 +135,8 @@ class KeyMask:
     """
 
     def __init__(self, key: str) -> None:
-        self._key = key.encode("ascii")
-        self._pattern = re.compile(b"".join(map(_spellings, self._key)), re.IGNORECASE) if key else None
+        self._key = key.encode("ascii") if len(key) >= _SHORTEST_SECRET else b""
+        self._pattern = re.compile(b"".join(map(_spellings, self._key)), re.IGNORECASE) if self._key else None
         self._inner = self._key + rb"\\u0123456789abcdefABCDEF"  # what a spelling that goes on can end with
         self._held = b""
 

@@ -75,13 +75,23 @@ def test_masking_keeps_every_other_byte_whatever_the_chunks(size):
 
 @pytest.mark.parametrize("size", [1, 3, 100])
 def test_a_key_in_json_escapes_is_masked_as_well(size):
-    key = "k/y+Z="
-    text = json.dumps(["k\\/y\\u002bZ\\u003D", json.dumps("".join(f"\\u{ord(c):04x}" for c in key))]).encode()
-    text += b" k\\/y\\u002bZ\\u003D"
+    key = "k/y+Z=k/y+Z="
+    text = json.dumps(
+        ["k\\/y\\u002bZ\\u003D" * 2, json.dumps("".join(f"\\u{ord(c):04x}" for c in key))]
+    ).encode()
+    text += b" k\\/y\\u002bZ\\u003D" + b"k\\/y\\u002bZ\\u003D"
     mask = KeyMask(key)
     got = b"".join(mask.feed(text[at : at + size]) for at in range(0, len(text), size)) + mask.flush()
     assert len(got) == len(text)
     assert not re.search(rb"[kyZ]|003d|u00", got)
+
+
+@pytest.mark.parametrize("key", ["none", "EMPTY", "x"])
+def test_a_word_that_stands_for_a_key_is_no_secret(key):
+    said = b'{"content": "none EMPTY x"}'
+    assert KeyMask(key).whole(said) == said
+    mask = KeyMask(key)
+    assert mask.feed(said) + mask.flush() == said
 
 
 def test_a_key_shows_nothing_when_it_is_printed():
