@@ -84,6 +84,9 @@ class _Run:
         self._forget_stale(receipt)
         missing: list[str] = []
         with ExitStack() as stack:
+            # Also where nothing is to be imported: who was killed after its last receipt left its folder.
+            sweep(self._store.incoming)
+            stack.callback(sweep, self._store.incoming)  # after the crew has gone, however it went
             crew: Crew | None = None
             if not receipt.lines:
                 crew = self._crew(stack, signature)
@@ -124,8 +127,6 @@ class _Run:
         receipt.boot = boot_id()
 
     def _crew(self, stack: ExitStack, signature: Signature) -> Crew:
-        sweep(self._store.incoming)
-        stack.callback(sweep, self._store.incoming)  # after the crew has gone, however it went
         writer = stack.enter_context(self._store.writer(self._root))
         if self._processes < 2 or signature.size < _SMALL:
             return Alone(stack.enter_context(closing(LineWorker(self._path, writer))))

@@ -124,6 +124,28 @@ def test_a_killed_import_shows_nothing_half_and_is_continued(
     assert not list(store.incoming.glob("*/"))
 
 
+def test_what_a_kill_right_after_the_last_receipt_left_goes_with_the_next_import(
+    root: Path, tmp_path: Path
+) -> None:
+    script = """
+import os, signal, sys
+from pathlib import Path
+from manifests.importing import import_lme_v2
+from manifests.store import Store
+root, store = Path(sys.argv[1]), Store.open(Path(sys.argv[2]))
+import_lme_v2(root, store)
+with store.writer(root):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    store = Store.open(tmp_path / "store")
+    killed = subprocess.run([sys.executable, "-c", script, root, store.root], cwd=REPOSITORY, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert list(store.incoming.glob("*/"))
+    report = import_lme_v2(root, store)
+    assert report.reused == report.trajectories == TRAJECTORIES
+    assert [path.name for path in store.incoming.iterdir()] == ["everybody.lock"]
+
+
 def test_ctrl_c_ends_every_process_and_keeps_what_was_done(
     root: Path, tmp_path: Path, start: list[subprocess.Popen[str]]
 ) -> None:
