@@ -11,7 +11,9 @@ from rich.text import Text
 
 from evals.statistics.variance import STAGES
 from runbook.cli.failures import Mistake
+from runbook.cli.interleaving import run_in_turn
 from runbook.cli.options import AsJson
+from runbook.cli.saying_once import SharedConsole
 from runbook.cli.tables import NONE, number, print_json
 from runbook.cli.terminal import inert, terminal
 
@@ -25,11 +27,24 @@ _MOST_FLIPS = 20
 
 
 def compare(
-    runs: Annotated[list[Path], typer.Argument(metavar="A B...", help="Runs; all are compared with A.")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="A B...", help="Runs, or settings files; all are compared with A."),
+    ],
     allow: Annotated[
         str,
         typer.Option(help="Compare although these differ: data, reader, judge, profile, tier; with commas."),
     ] = "",
+    interleave: Annotated[
+        bool,
+        typer.Option(
+            "--interleave", help="A, B... are settings files: run them in turn first, then compare."
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="With --interleave: folder of their runs; what is there is gone on with."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare runs, question by question.
@@ -43,6 +58,10 @@ def compare(
     allowed = _aspects(allow)
     if len(runs) < 2:
         raise Mistake("name at least two runs")
+    if interleave != (out is not None):
+        raise Mistake("--interleave and --out FOLDER belong together: the runs are made there")
+    if out is not None:
+        runs = run_in_turn(runs, out, allowed, SharedConsole(stderr=as_json))
     base, *others = [read_run(path) for path in runs]
     gold, why_not = gold_of_run(base)
     try:

@@ -45,7 +45,7 @@ def matrix(
     except ConfigError as error:
         raise Mistake(str(error)) from None
     if not show:
-        _run(plan, out, SharedConsole(stderr=as_json))
+        run_arms(plan, out, SharedConsole(stderr=as_json))
     runs = {name: read_run(out / name) for name in plan.arms}
     gold, _ = gold_of_run(runs[plan.reference])
     table = matrix_table(runs, plan.reference, gold, seed=plan.arms[plan.reference].seed)
@@ -55,7 +55,8 @@ def matrix(
         print_matrix(terminal(), table)
 
 
-def _run(plan: "MatrixPlan", out: Path, console: SharedConsole) -> None:
+def run_arms(plan: "MatrixPlan", out: Path, console: SharedConsole) -> None:
+    """Ask the arms the plan's questions in turn, each into a run of its own below `out`."""
     from evals.matrix.interleave import interleave
     from runbook.cli.preparing import prepare
 
