@@ -17,5 +17,9 @@ class StoreError(RuntimeError):
     """The store cannot be read or written: full disk, no permission, damage."""
 
 
+class StoreFullError(StoreError):
+    """There is no room for what was to be written; what was finished is kept."""
+
+
 class WrongStoreError(StoreError):
     """The user chose a folder that cannot serve as a store: another thing, or a store of a newer version."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from io import BufferedReader, BufferedWriter
 from pathlib import Path
 
-from .errors import StoreError
+from .errors import StoreError, StoreFullError
 
 FILE_MODE = 0o644
 FOLDER_MODE = 0o755
@@ -38,7 +38,7 @@ def explained(error: OSError, doing: str) -> StoreError:
     """The StoreError for an operating-system error met while `doing` something."""
     where = f" ({error.filename})" if error.filename else ""
     if error.errno in _FULL:
-        return StoreError(
+        return StoreFullError(
             f"{doing}: no space left on the device{where}; "
             "what was finished is kept: free space, then run the same again"
         )

@@ -9,6 +9,7 @@ sides of the sandbox's wall use one rule, the Tokeniser; the composition root pa
 `lines` and `ranges` tell which states show a line, as line_tables describes.
 """
 
+import errno
 import fcntl
 import os
 import sqlite3
@@ -62,7 +63,8 @@ def build_index(view: View, tokeniser: Tokeniser, *, processes: int = 1) -> Path
     Reads nothing but cached term lists, which are made first for trajectories that have none (in `processes`
     processes). May run while others use the view; of several builders one does the work.
 
-    Raises StoreError where the view cannot be written, its files are damaged, or SQLite lacks FTS5.
+    Raises StoreError where the view cannot be written, its files are damaged, or SQLite lacks FTS5, and of
+    it StoreFullError where there is no room.
     """
     path = view.path / INDEX_FILE
     with reporting(f"cannot make the index {path}"), closing(_Lock(view.path)):
@@ -74,6 +76,8 @@ def build_index(view: View, tokeniser: Tokeniser, *, processes: int = 1) -> Path
             try:
                 _write(temporary, entries, tokeniser, processes)
             except (sqlite3.Error, ValueError) as error:
+                if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(temporary)) from error
                 raise StoreError(f"cannot make the index {path}: {error}") from error
             temporary.chmod(FILE_MODE)
             os.utime(temporary, ns=FIXED_TIMES)

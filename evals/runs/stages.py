@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from evals.dataset import DataRoot
 from evals.evidence_recall import EvidenceRecall, evidence_recall
@@ -15,8 +16,9 @@ from evals.runs.config import RunRecord
 from evals.runs.folder import RunError, RunFolder
 from evals.runs.in_context import in_context
 from evals.runs.machine_load import load_per_cpu
-from evals.runs.records import QueryRecord, ReadingRecord, VerdictRecord, is_scoreless
+from evals.runs.records import QueryRecord, ReadingRecord, StageRecord, VerdictRecord, is_scoreless
 from evals.runs.results import Chain, QuestionRecords, QuestionResult
+from evals.runs.room import Room
 from evals.runs.seeds import derived_seed
 from evals.scoring.evaluate import score
 from manifests.views import View
@@ -25,6 +27,8 @@ from runbook.evidence import Evidence
 from runbook.memory import Memory, QueryTask
 from runbook.outcomes import METHOD_FAILURES, Outcome
 from runbook.question import Question
+
+R = TypeVar("R", bound=StageRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +48,14 @@ class Stages:
     retry: frozenset[Outcome]
     """Outcomes that are done again although a record is there."""
     cancel: threading.Event
+    room: Room
+    """Where a full disk is waited for."""
 
     def run(self, question: EvalQuestion) -> QuestionResult:
-        """Do what is missing or to be done again, in order, repeat by repeat."""
+        """Do what is missing or to be done again, in order, repeat by repeat; wait while the disk is full."""
+        return self.room.keep(lambda: self._run(question), self.folder.path)
+
+    def _run(self, question: EvalQuestion) -> QuestionResult:
         records = QuestionRecords(self.folder, self.run_record, question.id)
         counts = self.run_record.config.repeats
         done = []
@@ -67,7 +76,7 @@ class Stages:
         if self.memory is None or not self._wanted(query):
             return query
         forced = query is not None and query.outcome in METHOD_FAILURES
-        query = self.folder.append(self._query(question, self.memory, repeat, forced=forced))
+        query = self._append(self._query(question, self.memory, repeat, forced=forced))
         if query.outcome is Outcome.HAYSTACK_MODIFIED:
             raise RunError(
                 "an agent changed the haystack, which other questions would read: the run stops here; "
@@ -84,7 +93,7 @@ class Stages:
         reading = records.reading(query, repeat)
         if self.reader is None or not self._wanted(reading):
             return reading
-        return self.folder.append(self._read(question, query, self.reader, repeat))
+        return self._append(self._read(question, query, self.reader, repeat))
 
     def _judged(
         self,
@@ -100,7 +109,11 @@ class Stages:
         if not self._wanted(verdict):
             return verdict
         judged = self._judge(question, query, reading, repeat)
-        return self.folder.append(judged) if judged else None
+        return self._append(judged) if judged else None
+
+    def _append(self, record: R) -> R:
+        """Write a record. What it took is not spent again because the disk is full."""
+        return self.room.keep(lambda: self.folder.append(record), self.folder.path)
 
     def _wanted(self, record: QueryRecord | ReadingRecord | VerdictRecord | None) -> bool:
         """Whether a stage is to be done: it never was, or ended in what is to be done again."""

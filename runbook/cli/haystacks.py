@@ -9,7 +9,7 @@ from helpers.memory import picture, tokens
 from helpers.memory.failure import HelperError
 from helpers.memory.line_keys import line_keys
 from manifests.contact_sheets import SheetDrawing
-from manifests.errors import StoreError
+from manifests.errors import StoreError, StoreFullError
 from manifests.index import Tokeniser, build_index
 from manifests.store import Store
 from manifests.views import CAP_BYTES, View, Views
@@ -92,11 +92,23 @@ class Haystacks:
         self._opened(job).close()
 
     def _opened(self, job: HaystackJob) -> View:
+        """The view with its index; where there is no room for it, that of views that nobody uses is taken."""
+        try:
+            return self._built(job)
+        except StoreFullError:
+            if not self._views.trim(0):
+                raise
+            return self._built(job)
+
+    def _built(self, job: HaystackJob) -> View:
         view = self._views.acquire(
             job.slugs, summaries=job.summaries, manifests=job.manifests, private=job.private
         )
         try:
             build_index(view, TOKENISER, processes=self._processes)
+        except StoreFullError:
+            view.close()
+            raise
         except StoreError as error:
             self._say(f"warning: agents search without an index: {error}")
         return view

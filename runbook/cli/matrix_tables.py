@@ -165,7 +165,9 @@ def _money(usd: float | None) -> str:
 def _ratio(value: float | None) -> str:
     if value is None:
         return NONE
-    return f"x {value:.2f}" if value >= 0.1 else f"x {value:.1g}"
+    if value < 0.001:
+        return "x <.001"
+    return f"x {value:.2f}" if value >= 0.1 else f"x {value:.3f}"
 
 
 def _p(value: float | None) -> str:

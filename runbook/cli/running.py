@@ -17,6 +17,7 @@ from evals.runs.execute import execute
 from evals.runs.folder import RunFolder, refuse_taken
 from evals.runs.records import now
 from evals.runs.results import load_results
+from evals.runs.room import Room
 from evals.runs.stages import Stages
 from evals.runs.summary import is_pending, summarise
 from manifests.store import Store
@@ -161,6 +162,7 @@ def evaluate_again(path: Path, revised: RunRecord, console: Console) -> None:
             judge=evaluators.judge,
             retry=INFRASTRUCTURE_FAILURES,
             cancel=cancel,
+            room=Room(cancel, console.print),
         )
         _execute(stages, prepared, console)
 
@@ -254,6 +256,7 @@ def open_stages(
         judge=evaluators.judge,
         retry=retry,
         cancel=cancel,
+        room=Room(cancel, console.print),
     )
 
 

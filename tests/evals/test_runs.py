@@ -16,6 +16,7 @@ from evals.runs.config import RunConfig, RunRecord
 from evals.runs.execute import execute
 from evals.runs.folder import RunError, RunFolder, question_slug
 from evals.runs.records import now
+from evals.runs.room import Room
 from evals.runs.seeds import derived_seed
 from evals.runs.stages import Stages
 from evals.runs.summary import summarise
@@ -92,6 +93,7 @@ class Run:
         *,
         concurrency: int = 2,
     ) -> None:
+        cancel = threading.Event()
         stages = Stages(
             folder=folder,
             run_record=folder.record(),
@@ -101,7 +103,8 @@ class Run:
             reader=self.reader,
             judge=self.judge,
             retry=retry,
-            cancel=threading.Event(),
+            cancel=cancel,
+            room=Room(cancel, print),
         )
         execute(stages, self.data.questions, concurrency=concurrency, on_progress=lambda _: None)
 
@@ -338,7 +341,8 @@ def test_a_score_is_the_mean_over_repeats_and_its_variance_is_split(
     reading_run(folder, concurrency=1)
     summary = summarise(folder)
     assert summary["accuracy"]["strict"] == 0.5
-    assert summary["accuracy"]["interval"] is None, "Wilson's interval is one of zeros and ones"
+    assert summary["accuracy"]["interval"] is None, "every question's mean is one half"
+    assert "no spread" in summary["accuracy"]["interval_method"]
     assert summary["repeats"]["variance"] == {
         "agent": "not estimated",
         "reader": pytest.approx(0.5),
