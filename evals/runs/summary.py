@@ -8,6 +8,7 @@ from typing import Any
 from evals.aggregate import latency_figures
 from evals.evidence_recall import summarize_answers, summarize_recall
 from evals.position_leak import leak_within
+from evals.recorded import RecordedRun
 from evals.runs.config import RunConfig
 from evals.runs.fallbacks import touched_by_fallbacks
 from evals.runs.folder import RunFolder
@@ -16,6 +17,7 @@ from evals.runs.latency import latency_breakdown
 from evals.runs.noise import repeat_figures
 from evals.runs.records import QueryRecord, is_scoreless
 from evals.runs.results import Chain, QuestionResult, load_results
+from evals.runs.score_interval import score_interval
 from evals.runs.spending import spending
 from evals.statistics.intervals import wilson_interval
 from runbook.outcomes import Outcome
@@ -47,6 +49,7 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
     record = folder.record()
     config = record.config
     results = load_results(folder, record)
+    by_id = {one.question_id: one for one in results}
     queries = [query for result in results for query in result.queries]
     answered = [query for query in queries if not is_scoreless(query.outcome)]
     with_reader = config.reader is not None
@@ -60,7 +63,7 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
         "finished": sum(_is_covered(result, with_reader) for result in results),
         "coverage": _share(_is_covered(result, with_reader) for result in results),
         "outcomes": dict(sorted(outcomes.items())),
-        "accuracy": _accuracy(results, several=config.repeats.several) if with_reader else None,
+        "accuracy": _accuracy(RecordedRun(folder, record, by_id)) if with_reader else None,
         "repeats": repeat_figures(results, config.repeats) if with_reader else None,
         **_in_context(answered),
         "evidence": _evidence(answered),
@@ -97,18 +100,19 @@ def _is_covered(result: QuestionResult, with_reader: bool) -> bool:
     return all(chain.query is not None and not is_scoreless(chain.query.outcome) for chain in result.chains)
 
 
-def _accuracy(results: Sequence[QuestionResult], *, several: bool) -> dict[str, Any]:
-    """Means over repeats are no shares of ones, so Wilson's interval is not theirs."""
+def _accuracy(run: RecordedRun) -> dict[str, Any]:
     by_type: dict[str, list[float]] = {}
-    for result in results:
+    for result in run.results.values():
         scores = by_type.setdefault(result.question_type, [])
         if (score := result.mean_score) is not None:
             scores.append(score)
     scored = [score for scores in by_type.values() for score in scores]
+    interval = score_interval(run)
     return {
-        "strict": sum(scored) / len(results) if results else None,
+        "strict": sum(scored) / len(run.results) if run.results else None,
         "conditional": _mean(scored),
-        "interval": None if several else _interval([int(score) for score in scored]),
+        "interval": [interval.ends.low, interval.ends.high] if interval.ends else None,
+        "interval_method": interval.method,
         "scored": len(scored),
         "by_type": {kind: _mean(scores) for kind, scores in sorted(by_type.items())},
     }

@@ -65,6 +65,8 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
                 f"{_interval(accuracy['interval'])}",
             )
         )
+        if summary["repeats"] is not None:
+            rows.append(("  interval", inert(accuracy["interval_method"])))
         rows += [(f"  {inert(kind)}", percent(value)) for kind, value in accuracy["by_type"].items()]
     if summary["repeats"] is not None:
         rows += _repeat_rows(summary["repeats"])
