@@ -126,6 +126,15 @@ class LiveRun:
         self._seen = {question: _Seen() for question in self.record.questions}
         self._logs: dict[Path, _CallLog] = {}
 
+    @property
+    def agent(self) -> str:
+        """What the agent calls itself, once an attempt has said so; before, what it was chosen by."""
+        results = [seen.result for seen in self._seen.values() if seen.result is not None]
+        told = {
+            attempt.agent for one in results for query in one.queries for attempt in query.result.attempts
+        }
+        return "+".join(sorted(told)) or Path(self.record.config.agent).name.removesuffix(".toml")
+
     def look(self) -> Snapshot:
         """The run as it is now. What is half written or damaged is left for the next look."""
         failures: list[Failure] = []

@@ -6,20 +6,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console, Group
+from rich.console import Console, ConsoleDimensions, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from runbook.cli.tables import counted
 from runbook.cli.terminal import inert, terminal
+from runbook.cli.watching_keys import Keys
 
 if TYPE_CHECKING:
     from evals.live import Failure, LiveRun, RunningAttempt, Snapshot
 
-_SHOWN_FAILURES = 6
-_MOST_RUNNING = 16
+_SHOWN_FAILURES = 12
+_FIXED_LINES = 3
+"""Of the picture: the run, the heads of the columns, the hint."""
+_HINT = Text("q or Ctrl-C ends the watching; the run goes on", style="dim", no_wrap=True, overflow="ellipsis")
 _LINE_SECONDS = 15.0
+_PATIENCE_SECONDS = 0.5
+"""Between two looks at the size of the terminal."""
 
 
 def watch(
@@ -29,14 +34,15 @@ def watch(
 ) -> None:
     """Watch a run while it is under way.
 
-    What its agents do now, how fast it goes, what it has cost, and what fails.
+    What its agents do now, how fast it goes, what it has cost, and what fails. `q` or Ctrl-C ends the
+    watching, never the run. Without a terminal that can redraw (a pipe, TERM=dumb) it prints lines.
     """
     from evals.live import LiveRun
 
     live = LiveRun(run)
     console = terminal()
     try:
-        if console.is_terminal and not once:
+        if console.is_terminal and not console.is_dumb_terminal and not once:
             _show(console, live, interval)
         else:
             _tell(console, live, interval, once=once)
@@ -45,16 +51,31 @@ def watch(
 
 
 def _show(console: Console, live: "LiveRun", interval: float) -> None:
-    """A picture that is drawn anew at every look."""
+    """A picture that is drawn anew at every look; the last one stays on the terminal."""
     failures: deque[Failure] = deque(maxlen=_SHOWN_FAILURES)
-    with Live(console=console, auto_refresh=False, vertical_overflow="ellipsis") as picture:
-        while True:
-            snapshot = live.look()
-            failures.extend(snapshot.new_failures)
-            picture.update(_picture(live, snapshot, failures, console.width), refresh=True)
-            if _is_over(snapshot):
-                return
-            time.sleep(interval)
+    last = Group()
+    try:
+        with Keys() as keys, Live(console=console, auto_refresh=False, screen=True) as screen:
+            while True:
+                snapshot = live.look()
+                failures.extend(snapshot.new_failures)
+                last = _picture(live, snapshot, failures, console.size)
+                if _is_over(snapshot):
+                    return
+                if _watched(screen, keys, Group(last, _HINT), interval):
+                    return
+    finally:
+        console.print(last, soft_wrap=False)
+
+
+def _watched(screen: Live, keys: Keys, picture: Group, seconds: float) -> bool:
+    """Show a picture for so long, or until the terminal has another size; whether it was to be the last."""
+    screen.update(picture, refresh=True)
+    size, until = screen.console.size, time.monotonic() + seconds
+    while screen.console.size == size and (left := until - time.monotonic()) > 0:
+        if "q" in keys.pressed(min(left, _PATIENCE_SECONDS)).lower():
+            return True
+    return False
 
 
 def _tell(console: Console, live: "LiveRun", interval: float, *, once: bool) -> None:
@@ -92,25 +113,33 @@ def _ending(snapshot: "Snapshot") -> str:
     return "still running"
 
 
-def _picture(live: "LiveRun", snapshot: "Snapshot", failures: "deque[Failure]", width: int) -> Group:
+def _picture(
+    live: "LiveRun", snapshot: "Snapshot", failures: "deque[Failure]", size: ConsoleDimensions
+) -> Group:
+    """What fits on a screen: the state, some failures, and as many attempts as there is room for."""
+    state = Text(_line(snapshot), no_wrap=False, overflow="fold")
+    ending = [Text(_ending(snapshot))] if _is_over(snapshot) else []
+    failed = [Text(_failure(one), style="red", overflow="ellipsis", no_wrap=True) for one in failures]
+    taken = _FIXED_LINES + -(-state.cell_len // max(size.width, 1)) + len(ending)
+    failed = failed[-max(1, (size.height - taken) // 3) :]
+    room = max(1, size.height - taken - len(failed))
     parts: list[Text | Table] = [
-        Text.assemble((inert(live.folder.name), "bold"), f"  {inert(live.record.config.agent)}"),
-        Text(_line(snapshot)),
+        Text.assemble((inert(live.folder.name), "bold"), f"  {inert(live.agent)}"),
+        state,
     ]
     if snapshot.running:
-        parts.append(_running(snapshot.running, width))
-    parts += [Text(_failure(one), style="red", overflow="ellipsis", no_wrap=True) for one in failures]
-    if _is_over(snapshot):
-        parts.append(Text(_ending(snapshot)))
-    return Group(*parts)
+        parts += _running(snapshot.running, size.width, room)
+    return Group(*parts, *failed, *ending)
 
 
-def _running(running: "list[RunningAttempt]", width: int) -> Table:
+def _running(running: "list[RunningAttempt]", width: int, room: int) -> list[Table | Text]:
+    """A line an attempt, in at most so many lines."""
+    shown = running if len(running) <= room else running[: room - 1]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for title, right in (("question", False), ("try", True), ("time", True), ("calls", True), ("USD", True)):
         table.add_column(title, justify="right" if right else "left", no_wrap=True)
     table.add_column("last command", no_wrap=True, overflow="ellipsis", max_width=max(20, width - 52))
-    for one in running[:_MOST_RUNNING]:
+    for one in shown:
         cells = (
             inert(one.question_id)[:24],
             str(one.number),
@@ -120,16 +149,15 @@ def _running(running: "list[RunningAttempt]", width: int) -> Table:
             _one_line(one.command),
         )
         table.add_row(*map(Text, cells))
-    if len(running) > _MOST_RUNNING:
-        table.caption = f"and {len(running) - _MOST_RUNNING} more"
-    return table
+    left = len(running) - len(shown)
+    return [table, *([Text(f"and {left} more", style="dim")] if left else [])]
 
 
 def _line(snapshot: "Snapshot") -> str:
     outcomes = ", ".join(f"{name} {count}" for name, count in sorted(snapshot.outcomes.items()))
     parts = [f"{snapshot.finished}/{counted(snapshot.questions, 'question')}"]
     if snapshot.running:
-        parts.append(f"{len(snapshot.running)} running")
+        parts.append(f"{len(snapshot.running)} {'broken off' if snapshot.working is False else 'running'}")
     if snapshot.scored:
         parts.append(f"{snapshot.right} of {snapshot.scored} right")
     if snapshot.per_minute:
