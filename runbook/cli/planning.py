@@ -25,7 +25,7 @@ def plan(config: RunConfig, console: Console) -> None:
     prepared = choose_questions(config)
     agent = _agent(config)
     missing = _missing(config)
-    _describe(prepared, console)
+    _describe(prepared, agent.name if agent is not None else config.agent, console)
     asks_model = agent.wire is not None if agent is not None else bool(config.model)
     _estimate(estimate(config, prepared.questions, asks_model=asks_model, prices=_prices(config)), console)
     for line in dict.fromkeys(missing):
@@ -35,13 +35,13 @@ def plan(config: RunConfig, console: Console) -> None:
         raise Exit(FAILURE)
 
 
-def _describe(prepared: Prepared, console: Console) -> None:
+def _describe(prepared: Prepared, agent: str, console: Console) -> None:
     config, data = prepared.config, prepared.data
     haystacks = {data.haystacks[question.id] for question in prepared.questions}
     console.print(
         f"{len(prepared.questions)} of {counted(len(data.questions), 'question')}, "
         f"{counted(len(haystacks), 'distinct haystack')}, tier {config.tier}, "
-        f"agent {config.agent}, sandbox {config.sandbox}, "
+        f"agent {inert(agent)}, sandbox {config.sandbox}, "
         f"at most {counted(config.attempts, 'attempt')} of {config.timeout:.0f} s each, "
         f"{config.concurrency} at a time, profile {config.profile}.",
         highlight=False,
