@@ -9,7 +9,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -43,6 +43,8 @@ from sandbox.protocol import MIB, Limits, SandboxError
 
 _TOLD_BY_CALLS = (Outcome.INVALID_OUTPUT, Outcome.NO_TOOL_CALLS)
 """Failures that are the agent's own only where every call is on record: a missing one may have failed."""
+SEED_VARIABLE = "RUNBOOK_SEED"
+SEEDS = 2**31
 FULL_BYTES = 4 * MIB  # with less room, nobody can tell whether the agent could have written its evidence
 
 
@@ -86,6 +88,8 @@ class Attempt:
         self._arm = arm
         self._known = known
         self._folder = task.folder / str(number)
+        # A retry with the same seed might end as the attempt before it did.
+        self._seed = None if task.seed is None else (task.seed + number - 1) % SEEDS
         self._workspace: Workspace | None = None
         self._history: WorkspaceHistory | None = None
         self._notes: tuple[str, ...] = ()
@@ -131,6 +135,7 @@ class Attempt:
                 **_wire_timings(wire),
                 "validate": time.monotonic() - ended,
             },
+            seed=self._seed,
             exit_code=facts.exit_code,
             repairs=read.repairs,
             unknown_ids=read.unknown_ids,
@@ -219,8 +224,11 @@ class Attempt:
                 budget=settings.budget,
                 base_url=base_url(line.prefix) if line is not None else "",
                 image=f"{inside}/{image}" if image else "",
+                seed=self._seed,
             )
         )
+        if self._seed is not None:
+            invocation = replace(invocation, env={SEED_VARIABLE: str(self._seed), **invocation.env})
         self._notes = invocation.notes
         return Order(
             watch=WatchOrder(
@@ -298,6 +306,7 @@ class Attempt:
             sandbox=self._arm.venue.name,
             started_at=started_at,
             seconds=seconds,
+            seed=self._seed,
             notes=self._record_notes(),
         )
 

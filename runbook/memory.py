@@ -35,6 +35,8 @@ class AttemptRecord(BaseModel):
     """Wall time of the attempt up to its validated evidence."""
     timings: dict[str, float] = {}
     """Seconds by phase: workspace, start, agent, collect, validate; of the agent's: model, rate_limit."""
+    seed: int | None = None
+    """What the agent was given for its chance: the question's seed, counted on with each attempt."""
     exit_code: int | None = None
     repairs: list[str] = []
     unknown_ids: list[str] = []
@@ -121,6 +123,8 @@ class QueryTask:
     """Host-side marks of the sandbox (run, question); never visible inside."""
     repeat: int = 0
     """Which asking of the same question this is; a memory that draws by chance draws anew for each."""
+    seed: int | None = None
+    """Of an agent's chance, 0..2**31 - 1; another for each repeat. None where nobody gave one."""
 
 
 class Memory(Protocol):

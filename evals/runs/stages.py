@@ -135,6 +135,7 @@ class Stages:
                     cancel=self.cancel,
                     labels={"run": str(self.folder.path.resolve()), "question": question.id},
                     repeat=repeat,
+                    seed=self._seed(question, "query", repeat),
                 )
             )
             load = max(load, load_per_cpu())

@@ -37,9 +37,9 @@ from runbook.traces.streams import STREAMS
 
 PLACES = frozenset({"workspace", "python", "helpers", "tools", "home"})
 PLATFORM = frozenset({"arch", "machine", "version"})
-SAID = frozenset({"model", "effort", "base_url", "prompt", "prompt_file", "image"})
+SAID = frozenset({"model", "effort", "base_url", "prompt", "prompt_file", "image", "seed"})
 PLACEHOLDERS = PLACES | PLATFORM | SAID
-OPTIONAL = frozenset({"effort", "image"})
+OPTIONAL = frozenset({"effort", "image", "seed"})
 """Placeholders that may have no value."""
 
 PROMPT_FILE = "prompt.md"

@@ -124,6 +124,7 @@ class AdapterAgent:
             "prompt": prompt,
             "prompt_file": f"{surroundings.home}/{PROMPT_FILE}",
             "image": surroundings.image or None if adapter.images else None,
+            "seed": surroundings.seed,
         }
         files = fill_texts(adapter.home, values)
         if adapter.uses("prompt_file"):

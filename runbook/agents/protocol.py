@@ -26,6 +26,8 @@ class Surroundings:
     home: str = HOME
     tools: str = "/opt/agent"
     """Where the invocation's tool chain is seen."""
+    seed: int | None = None
+    """For an agent that can hand one to its model; it also has it as RUNBOOK_SEED, never in its prompt."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,6 +230,13 @@ def test_what_belongs_to_an_effort_is_left_out_without_one() -> None:
     assert json.loads(low.home_files["s.json"]) == {"tokens": 1024, "deep": {"e": 1024, "on": True}}
 
 
+def test_a_seed_is_given_where_there_is_one() -> None:
+    seeded = agent(found(adapter(argv=["mine", ["--seed", "{seed}"]], env={"SEED": "{seed}"})))
+    assert seeded.invocation(PLACE).argv == ("mine",)
+    invocation = seeded.invocation(replace(PLACE, seed=7))
+    assert (invocation.argv, invocation.env["SEED"]) == (("mine", "--seed", "7"), "7")
+
+
 def test_a_question_image_is_shown_or_its_loss_is_noted() -> None:
     with_image = replace(PLACE, image="/workspace/question_image.png")
     blind = agent(found(adapter())).invocation(with_image)

@@ -5,8 +5,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +94,46 @@ def test_runs_commands_writes_evidence_and_ends_with_the_models_words(run: Run, 
     assert "FINAL-MESSAGE-MARK" in ran.of("message")[0]["text"]
     assert ran.events[0]["type"] == "start"
     assert (ran.events[-1]["type"], ran.events[-1]["reason"]) == ("end", "message")
+
+
+def test_a_seed_goes_with_every_request_where_the_wire_has_seeds(run: Run) -> None:
+    chat = run("ok", "--seed", "7")
+    assert {request["seed"] for request in chat.requests} == {7}
+    assert chat.events[0]["seed"] == 7
+    assert all("seed" not in request for request in run("think", "--seed", "7", wire="responses").requests)
+
+
+def test_a_model_that_refuses_seeds_is_asked_without(workspace: Path) -> None:
+    asked: list[dict[str, Any]] = []
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            status, text = (400, "seed is not supported") if "seed" in asked[-1] else (401, "who are you?")
+            body = json.dumps({"error": {"message": text}}).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        done = subprocess.run(
+            [sys.executable, str(PROGRAM), "--model", "m-1", "--seed", "7"],
+            input=b"Find it.",
+            cwd=workspace,
+            env={"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"http://127.0.0.1:{server.server_port}/v1"},
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        server.shutdown()
+    assert ["seed" in request for request in asked] == [True, False]
+    assert b"who are you?" in done.stderr
 
 
 @on_both_wires

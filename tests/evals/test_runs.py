@@ -36,6 +36,7 @@ class KnowingMemory:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.seeds: set[int | None] = set()
         self.outcomes: dict[str, Outcome] = {}
 
     def insert(self, haystack: View) -> None:
@@ -44,6 +45,7 @@ class KnowingMemory:
     def query(self, task: QueryTask) -> QueryResult:
         question_id = task.labels["question"]
         self.asked.append(question_id)
+        self.seeds.add(task.seed)
         outcome = self.outcomes.get(question_id, Outcome.OK)
         if outcome is not Outcome.OK:
             return QueryResult(outcome=outcome, seconds=1.0)
@@ -322,6 +324,7 @@ def test_every_context_is_read_and_every_response_judged_as_often_as_asked(
     )
     reading_run(folder)
     assert sorted(reading_run.memory.asked) == [one for one in ("q-0", "q-1", "q-2") for _ in range(2)]
+    assert len(reading_run.memory.seeds) == 6, "every asking of every question has a seed of its own"
     assert len(files(folder, "q-0")) == 2 + 4 + 8
     assert len({request["seed"] for request in model.requests}) == 12
     assert summarise(folder)["coverage"] == 1.0

@@ -61,7 +61,14 @@ class Asking:
         self._workspaces.mkdir()
 
     def __call__(
-        self, script: str, *, attempts: int = 1, seconds: float = 20.0, grace: float = 0.3, **limits: int
+        self,
+        script: str,
+        *,
+        attempts: int = 1,
+        seconds: float = 20.0,
+        grace: float = 0.3,
+        seed: int | None = None,
+        **limits: int,
     ) -> QueryResult:
         usage = (Path(helpers.__file__).parent / "memory" / "usage.txt").read_text()
         settings = AttemptSettings(
@@ -82,6 +89,7 @@ class Asking:
                 folder=self.folder,
                 cancel=self.cancel,
                 labels={"run": "test"},
+                seed=seed,
             )
         )
 
@@ -159,6 +167,19 @@ def test_no_evidence_is_invalid_output_and_is_tried_again(ask: Asking) -> None:
     assert [attempt.exit_code for attempt in result.attempts] == [3, 3, 3]
     assert sorted(entry.name for entry in ask.folder.iterdir() if entry.is_dir()) == ["1", "2", "3"]
     assert result.context.items == ()
+
+
+def test_each_attempt_has_a_seed_of_its_own_beside_the_prompt(ask: Asking) -> None:
+    result = ask(
+        'cat > notes/prompt.txt; printf %s "$RUNBOOK_SEED" > notes/seed.txt', attempts=2, seed=2**31 - 1
+    )
+    assert [attempt.seed for attempt in result.attempts] == [2**31 - 1, 0]
+    notes = [ask.folder / number / "workspace" / "notes" for number in ("1", "2")]
+    assert [(one / "seed.txt").read_text() for one in notes] == ["2147483647", "0"]
+    assert all("2147483647" not in (one / "prompt.txt").read_text() for one in notes)
+    unseeded = ask('printf %s "${RUNBOOK_SEED-none}" > notes/seed.txt')
+    assert unseeded.attempts[0].seed is None
+    assert (ask.folder / "3" / "workspace" / "notes" / "seed.txt").read_text() == "none"
 
 
 def test_a_second_query_never_rewrites_the_attempts_of_the_first(ask: Asking) -> None:

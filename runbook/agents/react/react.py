@@ -94,18 +94,20 @@ class Result:
 class Chat:
     """A conversation in Chat Completions."""
 
-    def __init__(self, client: openai.OpenAI, model: str, effort: str | None, prompt: str) -> None:
+    def __init__(
+        self, client: openai.OpenAI, model: str, effort: str | None, prompt: str, seed: int | None
+    ) -> None:
         self.stream: Any = client.chat.completions.stream
         self.fixed: dict[str, Any] = {"model": model, "stream_options": {"include_usage": True}}
         self.fixed["tools"] = [{"type": "function", "function": schema} for schema in SCHEMAS]
         self.fixed.update({"reasoning_effort": effort} if effort else {})
+        self.fixed.update({"seed": seed} if seed is not None else {})
         self.said: list[Any] = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": prompt}]
 
     def ask(self) -> Said:
         """The answer to all there is so far; raises OpenAIError or BrokenAnswerError."""
         try:
-            with self.stream(messages=self.said, **self.fixed) as stream:
-                reply = stream.get_final_completion()
+            reply = self._reply()
             choice = reply.choices[0]
         except (TypeError, IndexError) as error:  # what the package makes of missing choices
             raise BrokenAnswerError("the answer has no choices") from error
@@ -130,6 +132,16 @@ class Chat:
         reasoning = getattr(message, "reasoning_content", None) or ""
         return Said(reply.model, message.content or "", reasoning, calls, usage)
 
+    def _reply(self) -> Any:
+        """Of a model that refuses seeds without one."""
+        try:
+            with self.stream(messages=self.said, **self.fixed) as stream:
+                return stream.get_final_completion()
+        except openai.BadRequestError as error:
+            if "seed" not in str(error) or self.fixed.pop("seed", None) is None:
+                raise
+            return self._reply()
+
     def give(self, asked: list[Asked], results: list[Result]) -> None:
         """Add results. A tool message takes no picture, so pictures follow as the user's."""
         for call, one in zip(asked, results):  # noqa: B905 - Python 3.9
@@ -139,9 +151,14 @@ class Chat:
 
 
 class Responses:
-    """A conversation in Responses; the provider stores nothing, reasoning travels along encrypted."""
+    """A conversation in Responses; the provider stores nothing, reasoning travels along encrypted.
 
-    def __init__(self, client: openai.OpenAI, model: str, effort: str | None, prompt: str) -> None:
+    Responses knows no seeds.
+    """
+
+    def __init__(
+        self, client: openai.OpenAI, model: str, effort: str | None, prompt: str, _seed: int | None
+    ) -> None:
         self.stream: Any = client.responses.stream
         self.fixed: dict[str, Any] = {"model": model, "store": False, "instructions": SYSTEM}
         self.fixed["include"] = ["reasoning.encrypted_content"]
@@ -318,6 +335,7 @@ def main() -> int:
     parser.add_argument("--model", required=True)
     parser.add_argument("--wire", choices=("chat", "responses"), default="chat")
     parser.add_argument("--effort", help="reasoning effort, as the provider calls it")
+    parser.add_argument("--seed", type=int, help="of the model's chance, where it takes one")
     parser.add_argument("--max-steps", type=int, default=60)
     options = parser.parse_args()
     prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
@@ -325,7 +343,8 @@ def main() -> int:
     wire = f"openai-{options.wire}"
     begun, told = time.monotonic(), {**vars(options), "wire": wire}
     emit("start", tools=list(TOOLS), **told)
-    talk = (Chat if options.wire == "chat" else Responses)(client, options.model, options.effort, prompt)
+    conversation = Chat if options.wire == "chat" else Responses
+    talk = conversation(client, options.model, options.effort, prompt, options.seed)
     reason, steps = work(talk, options.max_steps)
     emit("end", reason=reason, steps=steps, seconds=round(time.monotonic() - begun, 3))
     return 0 if reason in ("submitted", "message") else 1
