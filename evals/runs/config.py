@@ -176,3 +176,5 @@ class RunRecord(BaseModel):
     prompt_digests: dict[str, str]
     versions: dict[str, str]
     git_revision: str | None
+    passed_over: tuple[str, ...] = ()
+    """The sandboxes that `auto` would have preferred when the run began, and why each does not work here."""

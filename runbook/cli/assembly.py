@@ -58,9 +58,17 @@ class ArmSettings:
     candidates: bool = True
 
 
+def _unnoted(_reason: str) -> None:
+    """What a caller without a record does with a reason."""
+
+
 @contextmanager
-def assemble_memory(settings: ArmSettings, say: Callable[[str], None]) -> Iterator[AgentMemory]:
+def assemble_memory(
+    settings: ArmSettings, say: Callable[[str], None], passed_over: Callable[[str], None] = _unnoted
+) -> Iterator[AgentMemory]:
     """The memory of a run; its sandboxes are gone when the context ends.
+
+    `passed_over` is told of each sandbox that does not work here and would have been better, with the reason.
 
     Raises:
         UnknownAgentError: the agent's settings do not fit.
@@ -72,7 +80,7 @@ def assemble_memory(settings: ArmSettings, say: Callable[[str], None]) -> Iterat
     with ExitStack() as stack:
         sweep(workspace_registry())
         place = stack.enter_context(WorkspacePlace.open(workspace_registry()))
-        agent, venue = _agent_at_venue(agent, settings, place.path, say, stack)
+        agent, venue = _agent_at_venue(agent, settings, place.path, say, passed_over, stack)
         attempt = AttemptSettings(
             limits=Limits(wall_seconds=settings.timeout),
             instruction=InstructionOptions(
@@ -129,7 +137,12 @@ def gateway_settings(agent: Agent, settings: ArmSettings) -> GatewaySettings:
 
 
 def _agent_at_venue(
-    agent: Agent, settings: ArmSettings, place: Path, say: Callable[[str], None], stack: ExitStack
+    agent: Agent,
+    settings: ArmSettings,
+    place: Path,
+    say: Callable[[str], None],
+    passed_over: Callable[[str], None],
+    stack: ExitStack,
 ) -> tuple[Agent, Venue]:
     """The venue that suits the agent, and the agent as it fits the venue."""
     if isinstance(agent, ExternalAgent):
@@ -145,6 +158,7 @@ def _agent_at_venue(
         settings.base_image,
         allow_no_isolation=settings.allow_no_isolation or agent.trusted,
         say=say,
+        passed_over=passed_over,
         stack=stack,
     )
     if isinstance(agent, CommandAgent):
@@ -194,6 +208,7 @@ def open_sandbox(
     allow_no_isolation: bool,
     say: Callable[[str], None],
     stack: ExitStack,
+    passed_over: Callable[[str], None] = _unnoted,
 ) -> Sandbox:
     """The back end of that name, or the best one; what it holds is released when `stack` ends."""
 
@@ -213,6 +228,8 @@ def open_sandbox(
     chosen = choose(name, docker, allow_no_isolation=allow_no_isolation)
     for remark in chosen.remarks:
         say(remark)
+    for reason in chosen.passed_over:
+        passed_over(reason)
     return chosen.sandbox
 
 

@@ -33,9 +33,15 @@ from runbook.memory import Memory, QueryTask
 
 @contextmanager
 def open_memory(
-    config: RunConfig, data: DataRoot, cancel: threading.Event, console: Console
+    config: RunConfig,
+    data: DataRoot,
+    cancel: threading.Event,
+    console: Console,
+    passed_over: Callable[[str], None],
 ) -> Iterator[Memory]:
     """The memory of a run; what it holds is released when the context ends.
+
+    `passed_over` is told of sandboxes that do not work here, as by `assemble_memory`.
 
     Raises:
         Mistake: the settings name no memory, or lack what it needs.
@@ -44,7 +50,8 @@ def open_memory(
     """
     with ExitStack() as stack:
         try:
-            opener = _Opener(config, data, cancel, console, stack, Account(config.gateway))
+            account = Account(config.gateway)
+            opener = _Opener(config, data, cancel, console, passed_over, stack, account)
             memory = opener.memory(config.memory)
         except (MemorySettingsError, GatewayError) as error:
             raise Mistake(str(error)) from None
@@ -59,12 +66,14 @@ class _Opener:
     data: DataRoot
     cancel: threading.Event
     console: Console
+    passed_over: Callable[[str], None]
     stack: ExitStack
     account: Account
 
     def memory(self, name: str) -> Memory:
         if name in AGENTS:
-            return self.stack.enter_context(assemble_memory(arm_settings(self.config), self.console.print))
+            settings = arm_settings(self.config)
+            return self.stack.enter_context(assemble_memory(settings, self.console.print, self.passed_over))
         return memory_factory(name)(self._parts(name))
 
     def _parts(self, name: str) -> MemoryParts:

@@ -21,6 +21,7 @@ from evals.runs.room import Room
 from evals.runs.stages import Stages
 from evals.runs.summary import is_pending, summarise
 from manifests.store import Store
+from runbook.abandoning import abandonable
 from runbook.agents import AdapterAgent
 from runbook.cli.assembly import chosen_agent, may_write_haystacks
 from runbook.cli.build_ahead import BuildAhead, HaystackJob
@@ -46,7 +47,7 @@ from runbook.outcomes import INFRASTRUCTURE_FAILURES, METHOD_FAILURES, Outcome
 RETRY_CLASSES = {"infrastructure": INFRASTRUCTURE_FAILURES, "method": METHOD_FAILURES, "none": frozenset()}
 FAILURES = sorted(outcome.value for outcome in Outcome if outcome is not Outcome.OK)
 
-OpenRun = Callable[[Mapping[str, str], Evaluators], RunFolder]
+OpenRun = Callable[[Mapping[str, str], Evaluators, tuple[str, ...]], RunFolder]
 """From the slugs of trajectories, and who reads and judges, to the folder of the run."""
 
 
@@ -77,8 +78,9 @@ def creating(prepared: Prepared, out: Path) -> OpenRun:
         git_revision=_git_revision(),
     )
 
-    def create(slugs: Mapping[str, str], evaluators: Evaluators) -> RunFolder:
+    def create(slugs: Mapping[str, str], evaluators: Evaluators, passed_over: tuple[str, ...]) -> RunFolder:
         known = {
+            "passed_over": passed_over,
             "haystack_digests": haystack_digests(prepared, slugs),
             "prompt_digests": evaluators.prompt_digests,
         }
@@ -121,7 +123,7 @@ def resume(path: Path, retry: str, *, force: bool, console: Console) -> None:
 def reopening(prepared: Prepared, folder: RunFolder, record: RunRecord) -> OpenRun:
     """What goes on with a run; raises Mistake where its trajectories changed."""
 
-    def reopen(slugs: Mapping[str, str], _evaluators: Evaluators) -> RunFolder:
+    def reopen(slugs: Mapping[str, str], _evaluators: Evaluators, _passed_over: tuple[str, ...]) -> RunFolder:
         for question_id, digest in haystack_digests(prepared, slugs).items():
             if record.haystack_digests.get(question_id) != digest:
                 raise Mistake(
@@ -224,7 +226,8 @@ def open_stages(
     `builders` processes have the haystacks of coming questions ready, where there are several.
     """
     config = prepared.config
-    memory = stack.enter_context(open_memory(config, prepared.data, cancel, console))
+    passed_over: list[str] = []
+    memory = stack.enter_context(open_memory(config, prepared.data, cancel, console, passed_over.append))
     store = Store.open(config.store)
     slugs = import_trajectories(prepared, store, console)
     refuse_impossible_gold(prepared, {one: store.get(slug).states for one, slug in slugs.items()})
@@ -244,14 +247,14 @@ def open_stages(
     stack.callback(ahead.close)
     haystacks = Haystacks(store, console.print, cap_bytes=cap_bytes, ahead=ahead)
     evaluators = stack.enter_context(open_evaluators(config, run, console, cancel))
-    folder = open_run(slugs, evaluators)
+    folder = open_run(slugs, evaluators, tuple(passed_over))
     stack.enter_context(folder.locked())
     return Stages(
         folder=folder,
         run_record=folder.record(),
         data=prepared.data,
         memory=memory,
-        open_view=lambda question_id: haystacks.open(named[question_id], **kind),
+        open_view=lambda question_id: abandonable(lambda: haystacks.open(named[question_id], **kind), cancel),
         reader=evaluators.reader,
         judge=evaluators.judge,
         retry=retry,

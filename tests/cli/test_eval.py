@@ -48,6 +48,17 @@ def test_the_table_says_plainly_that_no_reader_ran(runbook: Runbook, done: Path)
     assert "No reader ran" in runbook("eval", "show", done).stdout
 
 
+def test_sandboxes_that_were_passed_over_are_recorded_with_their_reasons(
+    runbook: Runbook, data_root: Path, tmp_path: Path
+) -> None:
+    nowhere = f"unix://{tmp_path}/nobody.sock"
+    ended = runbook("eval", "run", "--data", data_root, "--out", "run", "--limit", "1", DOCKER_HOST=nowhere)
+    assert ended.returncode == 0, ended.stderr
+    first, *_ = json.loads((tmp_path / "run" / "run.json").read_text())["passed_over"]
+    assert first.startswith("docker is passed over: ")
+    assert len(first) > len("docker is passed over: ")
+
+
 def test_a_finished_run_resumes_to_itself(runbook: Runbook, done: Path) -> None:
     before = {path: path.read_bytes() for path in done.rglob("*.json")}
     ended = runbook("eval", "resume", done)
