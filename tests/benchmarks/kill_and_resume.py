@@ -94,11 +94,12 @@ def check(folder: Path, chosen: Killed, models: SlowModels | None) -> int:
         if models is not None:
             tell(models, seen)
         print(
-            f"kill {kills} after {moment:.1f} s: {len(seen)} records, {containers()} containers", flush=True
+            f"kill {kills} after {moment:.1f} s: {len(seen)} records, {containers(run)} containers",
+            flush=True,
         )
     if chosen.sandbox == "docker":
         time.sleep(DEADLINE_SECONDS + 5.0)
-        if left := containers():
+        if left := containers(run):
             faults.append(f"{left} containers are left beyond their deadline")
     subprocess.run([*PROGRAM, "eval", "resume", str(run)], check=True, stdout=subprocess.DEVNULL)
     faults += compare(seen, run)
@@ -161,10 +162,10 @@ def compare(seen: dict[Path, bytes], run: Path) -> list[str]:
     return faults
 
 
-def containers() -> int:
-    """Running and stopped sandboxes of any process on the engine."""
+def containers(run: Path) -> int:
+    """Running and stopped sandboxes of this run on the engine, whichever process started them."""
     listed = subprocess.run(
-        ["docker", "ps", "-aq", "--filter", "label=agent-runbook.owner"],
+        ["docker", "ps", "-aq", "--filter", f"label=agent-runbook.run={run.resolve()}"],
         capture_output=True,
         text=True,
         check=False,
