@@ -1,6 +1,7 @@
 """One haystack as a folder: exactly what a question may see."""
 
 import os
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -22,12 +23,14 @@ _FOLDER_BYTES = 4096  # what a folder takes on disk, about
 class Built:
     """What a finished view has: its own files' sizes (bytes by name), and what its tree of links takes.
 
-    `copied` where files of the tree are not the store's own.
+    `copied` where files of the tree are not the store's own. `manifest_seconds` is what making its manifests,
+    tables and summaries took.
     """
 
     sizes: dict[str, int]
     tree: int
     copied: bool
+    manifest_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ def build_view(folder: Path, entries: Sequence[Entry], kind: Kind) -> Built:
 
 def _filled(folder: Path, top: int, entries: Sequence[Entry], kind: Kind, linker: Linker) -> Built:
     tree = _link_trajectories(folder, top, entries, linker)
+    begun = time.monotonic()
     files = {"trajectories.tsv": _trajectories_table(entries)}
     if kind.manifests:
         files["MANIFEST.md"] = orientation(entries)
@@ -74,8 +78,9 @@ def _filled(folder: Path, top: int, entries: Sequence[Entry], kind: Kind, linker
         files["SUMMARY_FULL.md"] = _joined(FULL_TITLE, entries, "summary_full.md")
     for name, data in files.items():
         write_new(name, data, top)
+    seconds = time.monotonic() - begun
     seal_folder(top)
-    return Built({name: len(data) for name, data in files.items()}, tree, linker.copied > 0)
+    return Built({name: len(data) for name, data in files.items()}, tree, linker.copied > 0, seconds)
 
 
 def _link_trajectories(folder: Path, top: int, entries: Sequence[Entry], linker: Linker) -> int:

@@ -32,12 +32,24 @@ _ALONE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOLCK, errno.
 
 
 class View:
-    """A haystack on disk, pinned until closed. `entries` are its trajectories by slug."""
+    """A haystack on disk, pinned until closed. `entries` are its trajectories by slug.
 
-    def __init__(self, path: Path, digest: str, entries: Mapping[str, Entry], lock: int | None) -> None:
+    `manifest_seconds` is what making its manifests, tables and summaries took, whenever that was; None for a
+    view of which that is not known.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        digest: str,
+        entries: Mapping[str, Entry],
+        lock: int | None,
+        manifest_seconds: float | None = None,
+    ) -> None:
         self.path = path
         self.digest = digest
         self.entries = entries
+        self.manifest_seconds = manifest_seconds
         self._lock = lock
 
     def close(self) -> None:
@@ -101,7 +113,9 @@ class Views:
         name = f"{digest}{kind.suffix}"
         with reporting(f"cannot make a view in {self.root}"):
             lock, built = self._pinned(name, list(entries.values()), kind)
-        view = View(self.root / name, digest, entries, lock)
+        seconds = _read_record(self._lock_path(name)).get("manifest_seconds")
+        known = seconds if isinstance(seconds, float) else None
+        view = View(self.root / name, digest, entries, lock, known)
         if built:
             self.trim()
         return view

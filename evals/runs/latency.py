@@ -1,7 +1,8 @@
 """Where the time of queries went, beside the official clock.
 
 The parts on the clock add up to the official latency; those of the last attempt are told apart, all earlier
-attempts together are `retries`. `view` is off the clock, `first_model_byte` lies within the other parts.
+attempts together are `retries`. `view` and `manifest` are off the clock, `first_model_byte` lies within the
+other parts.
 """
 
 from collections.abc import Sequence
@@ -52,6 +53,7 @@ def latency_parts(query: QueryRecord) -> dict[str, float | None]:
     first_byte = last.wire.first_byte_seconds if last and last.wire else None
     return {
         "view": query.view_seconds,
+        "manifest": query.manifest_seconds,
         **parts,
         "harness": max(0.0, result.seconds - sum(parts.values())),
         "first_model_byte": first_byte,
@@ -68,7 +70,7 @@ def latency_breakdown(queries: Sequence[QueryRecord]) -> dict[str, Any]:
     return {
         "parts": {
             name: _figures([value for parts in found if (value := parts[name]) is not None])
-            for name in ("view", *ON_THE_CLOCK, "first_model_byte")
+            for name in ("view", "manifest", *ON_THE_CLOCK, "first_model_byte")
         },
         "on_the_clock": ON_THE_CLOCK,
         "adjusted": latency_figures(adjusted),

@@ -52,6 +52,8 @@ class QueryRecord(StageRecord):
     haystack_digest: str
     view_seconds: float
     """Time to have the haystack view and index ready; insert side, not on the clock."""
+    manifest_seconds: float | None = None
+    """What making the view's manifests took: within `view_seconds`, or before, where the view was there."""
     load_per_cpu: float | None = None
     """Load average per processor, the higher of those at the query's start and end."""
     result: QueryResult

@@ -145,6 +145,7 @@ class Stages:
                 repeat=repeat,
                 haystack_digest=view.digest,
                 view_seconds=ready,
+                manifest_seconds=view.manifest_seconds,
                 load_per_cpu=load,
                 result=result,
                 forced=forced,

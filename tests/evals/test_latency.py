@@ -40,7 +40,12 @@ def query(attempts: list[AttemptRecord], seconds: float, load: float | None = No
             timings[name] = timings.get(name, 0.0) + value
     result = QueryResult(outcome=Outcome.OK, seconds=seconds, timings=timings, attempts=attempts)
     return QueryRecord(
-        question_id="q", haystack_digest="h", view_seconds=7.0, load_per_cpu=load, result=result
+        question_id="q",
+        haystack_digest="h",
+        view_seconds=7.0,
+        manifest_seconds=0.5,
+        load_per_cpu=load,
+        result=result,
     )
 
 
@@ -48,7 +53,7 @@ def test_the_parts_on_the_clock_add_up_and_the_view_is_off_it() -> None:
     failed = attempt(20.0, Outcome.RATE_LIMITED, model=10.0, rate_limit=8.0, agent=18.0)
     parts = latency_parts(query([failed, attempt(54.0, **LAST)], seconds=90.0))
     assert sum(parts[name] or 0.0 for name in ON_THE_CLOCK) == pytest.approx(90.0)
-    assert parts["view"] == 7.0
+    assert (parts["view"], parts["manifest"]) == (7.0, 0.5)
     assert parts["retries"] == 20.0
     assert parts["rate_limit_wait"] == 4.0 + 15.0, "the last attempt's own, and the pause between attempts"
     assert parts["model_wait"] == 26.0

@@ -158,6 +158,14 @@ def test_a_view_is_made_once_per_set_of_trajectories(store: Store, entries: list
     assert len(views.names()) == 2
 
 
+def test_what_its_manifests_took_is_known_later_too(store: Store, entries: list[Entry]) -> None:
+    views = Views(store)
+    with views.acquire(slugs(entries)) as made, views.acquire(slugs(entries)) as found:
+        assert made.manifest_seconds is not None
+        assert 0 < made.manifest_seconds < 30
+        assert found.manifest_seconds == made.manifest_seconds
+
+
 def test_a_set_must_be_known_and_not_empty(store: Store, entries: list[Entry]) -> None:
     with pytest.raises(StoreError, match="no trajectory 'gone-0123456789'"):
         Views(store).acquire([*slugs(entries), "gone-0123456789"])
