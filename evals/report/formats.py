@@ -7,11 +7,13 @@ from typing import Any
 from evals.statistics.intervals import Interval
 
 NONE = "–"
+_SPACE = "\u00a0"
+"""Between a number and its unit, which stay on one line."""
 
 
 def percent(share: float | None) -> str:
     """A share of 0..1 with one decimal."""
-    return NONE if share is None else f"{100 * share:.1f} %"
+    return NONE if share is None else f"{100 * share:.1f}{_SPACE}%"
 
 
 def points(share: float | None) -> str:
@@ -34,12 +36,12 @@ def seconds(value: float | None) -> str:
     if value is None:
         return NONE
     if value < 0.0995:
-        return f"{1000 * value:.0f} ms"
+        return f"{1000 * value:.0f}{_SPACE}ms"
     if value < 9.95:
-        return f"{value:.1f} s"
+        return f"{value:.1f}{_SPACE}s"
     if value < 600:
-        return f"{value:.0f} s"
-    return f"{value / 60:.0f} min" if value < 5400 else f"{value / 3600:.1f} h"
+        return f"{value:.0f}{_SPACE}s"
+    return f"{value / 60:.0f}{_SPACE}min" if value < 5400 else f"{value / 3600:.1f}{_SPACE}h"
 
 
 def dollars(value: float | None) -> str:

@@ -17,7 +17,7 @@ from evals.report.content import Content, Page
 from evals.report.formats import FORMATS
 from evals.report.frontier_drawing import draw
 from evals.report.overview import STAGES, kind_of
-from evals.report.texts import Texts
+from evals.report.texts import Clean, Excerpt, Texts
 from runbook.outcomes import Outcome
 
 _FRONTIER_SIZES = ((860, 380), (340, 380))
@@ -43,7 +43,7 @@ class Renderer:
             finalize=_inert(texts),
         )
         self._templates.filters |= FORMATS
-        self._templates.filters["short"] = lambda text, most: texts.excerpt(text, most).text
+        self._templates.filters["short"] = lambda text, most: _ellipsed(texts.excerpt(text, most))
         self._templates.globals |= {
             "kind_of": _kind_of,
             "link": self._link,
@@ -91,6 +91,10 @@ class Renderer:
             return ""
         run = next(run for run in content.runs if run.letter == letter)
         return quote(os.path.relpath(run.folder.path.resolve() / place, self._beside))
+
+
+def _ellipsed(excerpt: Excerpt) -> Clean:
+    return Clean(f"{excerpt.text}…") if excerpt.left_out else excerpt.text
 
 
 def _inert(texts: Texts) -> Callable[[Any], Any]:
