@@ -26,6 +26,8 @@ from tests.data_roots import write_data_root
 
 PROGRAM = (sys.executable, "-c", "from runbook.cli import main; main()")
 DEADLINE_SECONDS = 20.0
+ENDING_SECONDS = 20.0
+"""What a container that nobody watches any more has beyond its deadline: 5 to end, the rest to be removed."""
 CONCURRENCY = 2
 KINDS = {"query": ("query",), "reader": ("query", "reading"), "judge": ("query", "reading", "verdict")}
 
@@ -98,8 +100,7 @@ def check(folder: Path, chosen: Killed, models: SlowModels | None) -> int:
             flush=True,
         )
     if chosen.sandbox == "docker":
-        time.sleep(DEADLINE_SECONDS + 5.0)
-        if left := containers(run):
+        if left := left_over(run):
             faults.append(f"{left} containers are left beyond their deadline")
     subprocess.run([*PROGRAM, "eval", "resume", str(run)], check=True, stdout=subprocess.DEVNULL)
     faults += compare(seen, run)
@@ -160,6 +161,14 @@ def compare(seen: dict[Path, bytes], run: Path) -> list[str]:
     faults = [f"{path} changed" for path, content in seen.items() if now.get(path) != content]
     seen.update(now)
     return faults
+
+
+def left_over(run: Path) -> int:
+    """How many containers are there when all have had their time."""
+    until = time.monotonic() + DEADLINE_SECONDS + ENDING_SECONDS
+    while (left := containers(run)) and time.monotonic() < until:
+        time.sleep(1.0)
+    return left
 
 
 def containers(run: Path) -> int:
