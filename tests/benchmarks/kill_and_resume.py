@@ -99,9 +99,8 @@ def check(folder: Path, chosen: Killed, models: SlowModels | None) -> int:
             f"kill {kills} after {moment:.1f} s: {len(seen)} records, {containers(run)} containers",
             flush=True,
         )
-    if chosen.sandbox == "docker":
-        if left := left_over(run):
-            faults.append(f"{left} containers are left beyond their deadline")
+    if chosen.sandbox == "docker" and (left := left_over(run)):
+        faults.append(f"{left} containers are left beyond their deadline")
     subprocess.run([*PROGRAM, "eval", "resume", str(run)], check=True, stdout=subprocess.DEVNULL)
     faults += compare(seen, run)
     shown = subprocess.run(
