@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import tenacity
 
+from runbook.abandoning import AbandonedError, abandonable
 from runbook.endpoint.completion import MalformedReply, ReportedError
 from runbook.endpoint.config import Address
 from runbook.endpoint.errors import EndpointError
@@ -187,7 +188,10 @@ class Caller:
             raise Fault("cancelled", Outcome.CANCELLED)
         tally.calls += 1
         began = time.monotonic()
-        body = self._mask.whole(self._body(send))
+        try:
+            body = self._mask.whole(abandonable(lambda: self._body(send), self._cancel))
+        except AbandonedError:
+            raise Fault("cancelled", Outcome.CANCELLED) from None
         try:
             value = read(body)
         except MalformedReply as error:
