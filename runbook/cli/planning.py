@@ -55,13 +55,20 @@ def _estimate(found: Estimate, console: Console) -> None:
         f"{_thousands(stage.output_tokens)} out, {_money(stage.cost_usd)}"
         for stage in found.stages
     ]
-    lines.append(f"In all about {_money(found.cost_usd)} and {found.hours:.1f} hours; rough, see the README.")
+    lines.append(f"In all about {found.hours:.1f} hours and {_known_money(found)}: a rough guess.")
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _thousands(tokens: int) -> str:
     return f"{tokens / 1000:,.0f} k"
+
+
+def _known_money(found: Estimate) -> str:
+    known = sum(stage.cost_usd or 0.0 for stage in found.stages)
+    unknown = [stage.stage for stage in found.stages if stage.cost_usd is None]
+    beside = f" beside {' and '.join(unknown)}, whose price is unknown" if unknown else ""
+    return f"{known:,.2f} USD{beside}"
 
 
 def _money(usd: float | None) -> str:
