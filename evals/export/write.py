@@ -21,6 +21,7 @@ from evals.export.rules import DOMAINS, obstacles
 from evals.question import EvalQuestion
 from evals.recorded import RecordedRun
 from evals.runs.fallbacks import touched_by_fallbacks
+from evals.runs.results import QuestionResult
 from runbook.files import write_atomically
 
 _PRIVATE: Any = {
@@ -153,8 +154,15 @@ def _run_args(
         "versions": run.record.versions,
         "data_digests": run.record.data_digests,
         "prompt_digests": run.record.prompt_digests,
-        "fallbacks": touched_by_fallbacks(run.results[one.id] for one in questions),
+        "fallbacks": _fallbacks([run.results[one.id] for one in questions]),
     }
+
+
+def _fallbacks(results: Sequence[QuestionResult]) -> dict[str, list[str]]:
+    """Those of the run, and the questions whose tokens nobody told, so that they count as 0."""
+    readings = {one.question_id: one.reading.reading for one in results if one.reading}
+    untold = [one for one, reading in readings.items() if reading and reading.usage.prompt_tokens is None]
+    return touched_by_fallbacks(results) | ({"untold_tokens": untold} if untold else {})
 
 
 def _label(run: RecordedRun) -> str:

@@ -82,6 +82,8 @@ def print_audit(console: Console, found: Audit, *, list_suspects: bool) -> None:
         console.print(
             f"{inert(doubt.question_id)}: score {doubt.score}, {inert(why)}; answer {answer}, gold {gold}"
         )
+    if found.suspects == [] and list_suspects:
+        console.print("no suspect scores")
     if found.suspects is None and list_suspects:
         console.print(f"suspect scores cannot be told: {inert(found.why_none)}")
     if found.errata is not None:

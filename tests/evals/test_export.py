@@ -110,6 +110,8 @@ def test_tokens_are_counted_as_the_public_harness_counts_them(official: Callable
         220,
         220 / 3,
     )
+    arguments = json.loads((web / "run_args.json").read_text())
+    assert arguments["fallbacks"] == {"untold_tokens": ["q-0"]}
     first = json.loads((web / "per_question.jsonl").read_text().splitlines()[0])
     assert first["usage"] == {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
     fixed = json.loads((run.folder.path / "exports" / "aggregated_metrics.json").read_text())
