@@ -76,7 +76,7 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("domain", "questions-path", "haystack-path", "trajectories-path", "memory-config-path",
                  "output-dir", "model", "base-url", "temperature", "top-p", "top-k", "evaluator-model",
-                 "evaluator-base-url"):
+                 "evaluator-base-url", "reader-max-concurrent-requests"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--prompt-build-max-workers", type=int, default=1)
     args = parser.parse_args()

@@ -27,6 +27,8 @@ from runbook.cli.options import (
 )
 
 _READER = ("--temperature", "0.6", "--top-p", "0.95", "--top-k", "20")
+_REQUESTS = ("--reader-max-concurrent-requests", "16")
+"""Of the public runner; the harness alone would send all questions at once."""
 
 
 def official(
@@ -112,7 +114,8 @@ def official(
         tier=tier,
         out=out.resolve() / f"{name}_{domain}_{tier}",
         arguments=(
-            *("--model", reader_model, "--base-url", reader, *_READER, "--evaluator-model", judge_model),
+            *("--model", reader_model, "--base-url", reader, *_READER, *_REQUESTS),
+            *("--evaluator-model", judge_model),
             *(("--evaluator-base-url", judge) if judge else ()),
         ),
         workers=workers,
