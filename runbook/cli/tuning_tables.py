@@ -13,6 +13,7 @@ from runbook.cli.terminal import inert
 if TYPE_CHECKING:
     from evals.tuning.plan import Plan
     from evals.tuning.report import Confirmed, StudyResult, Tried
+    from evals.tuning.space import Setting
 
 
 def print_plan(console: Console, plan: "Plan", folder: Path) -> None:
@@ -69,7 +70,7 @@ def confirmed_line(point: "Confirmed", result: "StudyResult") -> str:
 def _print_tried(console: Console, result: "StudyResult") -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("setting", justify="right", no_wrap=True)
-    table.add_column("values", overflow="fold")
+    table.add_column("values", overflow="fold", min_width=12)
     for title in (f"{_measure(result)}, %", "seconds", "USD", "n"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("state", overflow="fold")
@@ -79,7 +80,7 @@ def _print_tried(console: Console, result: "StudyResult") -> None:
 
 
 def _cells(tried: "Tried", result: "StudyResult") -> list[str]:
-    values = ", ".join(f"{name}={value}" for name, value in tried.setting.items())
+    values = "\n".join(f"{_short(name, tried.setting)} = {value}" for name, value in tried.setting.items())
     names = [name for name, chosen in result.chosen.items() if chosen == tried.number]
     state = tried.reason or tried.state.value
     found = tried.figures
@@ -90,8 +91,15 @@ def _cells(tried: "Tried", result: "StudyResult") -> list[str]:
         number(found.seconds if found else None),
         "?" if found and found.usd is None else f"{found.usd:.4f}" if found and found.usd else "-",
         str(tried.questions),
-        inert(f"{state}: {', '.join(names)}" if names else state),
+        inert("\n".join([state, *names])),
     ]
+
+
+def _short(name: str, setting: "Setting") -> str:
+    """The end of a dotted key, as far as it is the only one that ends so."""
+    parts = name.split(".")
+    ends = [".".join(parts[start:]) for start in reversed(range(len(parts)))]
+    return next(end for end in ends if sum(f".{key}".endswith(f".{end}") for key in setting) == 1)
 
 
 def _print_chance(console: Console, result: "StudyResult") -> None:
