@@ -10,11 +10,10 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from evals.report.texts import shown
-from evals.traces.aggregate import GroupFigures, group_figures
+from evals.traces.agents import Shown, agents_of
 from evals.traces.plot_bars import PartOfBar, Stack, shares_picture, stacked_picture, stages_picture
 from evals.traces.plot_curves import Curve, curves_picture
-from evals.traces.run import QuestionTrace, RunTraces
+from evals.traces.run import RunTraces
 from runbook.files import write_atomically
 
 _STAGES = {
@@ -25,7 +24,6 @@ _STAGES = {
     "in_context": "in context",
     "answered": "answered right",
 }
-_LONGEST_NAME = 24
 # Told apart by lightness as well as by colour, so that a print in grey can be read.
 _CLASSES = {
     "setup": PartOfBar("set-up", "#dde3e8"),
@@ -44,16 +42,6 @@ _TIMES = (
 
 class NothingToDraw(Exception):  # noqa: N818 - no fault: a run may have nothing of a kind
     """The runs have nothing that a picture would show; the message says what is missing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One agent of one run."""
-
-    name: str
-    """Clean, and different from the others' names."""
-    figures: GroupFigures
-    questions: list[QuestionTrace]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,27 +71,6 @@ def write_plots(read: Sequence[RunTraces], folder: Path) -> Drawn:
                 continue
             drawn.paths.extend(_write(figure, folder / name))
     return drawn
-
-
-def agents_of(read: Sequence[RunTraces]) -> list[Shown]:
-    """Every agent of every run; where two are called the same the run's folder tells them apart."""
-    groups = [(one, group) for one in read for group in group_figures(one) if group.by == "agent"]
-    often = Counter(group.group for _, group in groups)
-    taken = Counter[str]()
-    agents = []
-    for one, group in groups:
-        name = _short(shown(group.group) or "?")
-        if often[group.group] > 1:
-            name = f"{name}\n{_short(shown(Path(one.run).resolve().name))}"
-        taken[name] += 1
-        agents.append(
-            Shown(
-                name if taken[name] == 1 else f"{name} ({taken[name]})",
-                group,
-                [question for question in one.questions if question.agent == group.group],
-            )
-        )
-    return agents
 
 
 def classes_picture(agents: Sequence[Shown]) -> Figure:
@@ -200,11 +167,6 @@ PICTURES: dict[str, Callable[[Sequence[Shown]], Figure]] = {
     "time": time_picture,
     "first-gold": gold_picture,
 }
-
-
-def _short(name: str) -> str:
-    name = " ".join(name.split())
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 
 def _write(figure: Figure, path: Path) -> list[Path]:

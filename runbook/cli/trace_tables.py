@@ -6,6 +6,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
+from evals.traces.agents import agents_of
 from evals.traces.aggregate import GroupFigures, group_figures
 from evals.traces.classes import rules
 from evals.traces.run import RunTraces
@@ -33,8 +34,14 @@ _GOLD_LEGEND = (
 
 
 def print_traces(console: Console, read: Sequence[RunTraces]) -> None:
-    """Everything about some runs: what was called, the first rounds, time and money, the gold, notes."""
+    """Everything about some runs: what was called, the first rounds, time and money, the gold, notes.
+
+    Of several the agents come first, side by side.
+    """
     parts = []
+    if len(read) > 1 and (agents := agents_of(read)):
+        named = [one.figures.model_copy(update={"group": one.name.replace("\n", ", ")}) for one in agents]
+        parts += [Text("All runs", style="bold"), *_sections(named)]
     for one in read:
         if len(read) > 1:
             parts.append(Text(f"Run {inert(one.run)}", style="bold"))
@@ -75,11 +82,6 @@ def _sections(groups: Sequence[GroupFigures]) -> list[Text]:
 
 def _calls(groups: Sequence[GroupFigures]) -> list[Text]:
     kinds = rules().order
-    first_rounds = [
-        (str(place), *(percent(shares[kind]) for kind in kinds))
-        for group in groups
-        for place, shares in enumerate(group.first_rounds if group.by == "agent" else (), start=1)
-    ]
     return [
         plain_table(
             "Tool calls a question, by class",
@@ -87,13 +89,29 @@ def _calls(groups: Sequence[GroupFigures]) -> list[Text]:
             _by_group(groups, _classes),
             _LEGEND,
         ),
-        plain_table("The first rounds: share of calls, by class", ("round", *kinds), first_rounds),
+        plain_table("The first rounds: share of calls, by class", ("round", *kinds), _first_rounds(groups)),
         plain_table(
             "An attempt: rounds, and calls that were repeated, failed or cut short",
             ("", "attempts", "rounds", "repeated", "failed", "cut short", "KB read", "states opened"),
             _by_group(groups, _reading),
         ),
     ]
+
+
+def _first_rounds(groups: Sequence[GroupFigures]) -> list[Row]:
+    """A row a round; below the name of its agent where there are several."""
+    agents = [group for group in groups if group.by == "agent" and group.first_rounds]
+    rows: list[Row] = []
+    for group in agents:
+        rows += [(inert(group.group) or NONE,)] if len(agents) > 1 else []
+        rows += [
+            (
+                f"{'  ' if len(agents) > 1 else ''}{place}",
+                *(percent(shares[kind]) for kind in rules().order),
+            )
+            for place, shares in enumerate(group.first_rounds, start=1)
+        ]
+    return rows
 
 
 def _classes(group: GroupFigures) -> Row:

@@ -8,9 +8,10 @@ from xml.etree import ElementTree
 import pytest
 from PIL import Image
 
+from evals.traces.agents import agents_of
 from evals.traces.attempt import AttemptFigures
 from evals.traces.funnel import Funnel
-from evals.traces.plots import agents_of, write_plots
+from evals.traces.plots import write_plots
 from evals.traces.run import AttemptTrace, QuestionTrace, RunTraces
 from tests.recorded_runs import Answer, write_run
 

@@ -204,6 +204,20 @@ def test_the_command_prints_tables_json_and_csv(
     )
 
 
+def test_the_agents_of_several_runs_stand_side_by_side_first(
+    data_root: Path, tmp_path: Path, slugs: dict[str, str]
+) -> None:
+    for name, command in (("one", "rg x haystack"), ("two", "./memory search x")):
+        folder = write_run(tmp_path / name, data_root, {"q-0": Answer(score=1)})
+        plant(folder, "q-0", [command])
+    told = _runbook("traces", tmp_path / "one", tmp_path / "two").stdout
+    first, *single = told.split("\nRun ")
+    assert len(single) == 2
+    table = first.split("\n\n")[1].splitlines()
+    assert [line.split("  ")[0] for line in table[2:4]] == ["scout, one", "scout, two"]
+    assert "scout, one\n  1 " in first
+
+
 def test_an_agent_without_tool_calls_has_no_zeros_for_what_nobody_saw(
     data_root: Path, tmp_path: Path, slugs: dict[str, str]
 ) -> None:
