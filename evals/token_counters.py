@@ -1,7 +1,7 @@
 """Exact token counts: from the reader's own server, or from its tokenizer file.
 
-Both count a context as the Qwen3 family's chat format makes it: each image stands between two marks, and
-becomes as many tokens as its size says.
+Both count a context as the chat format of Qwen3.5 makes it: each image stands between two marks and becomes as
+many tokens as its size says; white space around the whole message is left out.
 """
 
 import hashlib
@@ -64,7 +64,7 @@ class ExactTokens:
             return 0
         parts = [one if isinstance(one, str) else _IMAGE for one in items]
         padding = sum(self.image(one) - 1 for one in items if isinstance(one, Path))
-        return self.text(_USER_START + "".join(parts) + _USER_END) + padding
+        return self.text(_USER_START + "".join(parts).strip() + _USER_END) + padding
 
 
 class ServerTexts:

@@ -60,6 +60,12 @@ def test_an_image_is_its_patches_between_two_marks(picture):
     assert counter.whole([]) == 0
 
 
+def test_white_space_around_the_message_is_no_part_of_it():
+    counter = ExactTokens(Characters(), None)
+    assert counter.whole(["\n one", "two\n\n"]) == counter.whole(["one", "two"])
+    assert counter.whole(["one\n", "\ntwo"]) == counter.whole(["one", "two"]) + 2
+
+
 def test_the_longest_prefix_that_fits_together_is_kept():
     counter = ExactTokens(Characters(), None)
     frame = counter.whole([""])
