@@ -8,7 +8,7 @@ import json
 import re
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -35,6 +35,8 @@ class ScriptedRetrieval:
     """What chat replies call their model; None is the one that was asked."""
     echo: str = ""
     """What chat replies about JSON say instead, as a JSON string's content."""
+    fault: Callable[[dict[str, Any]], tuple[int, dict[str, Any]] | None] = lambda _: None
+    """What embedding requests are answered instead; None: as usual."""
     answering: int | None = None
     """So many more requests are answered, all others with status 503; None answers all."""
     requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -57,6 +59,8 @@ class ScriptedRetrieval:
             if self.answering is not None:
                 self.answering -= 1
         if path == "/v1/embeddings":
+            if (faulty := self.fault(body)) is not None:
+                return faulty
             rows = [{"index": place, "embedding": bag(text)} for place, text in enumerate(body["input"])]
             return 200, {"data": rows[::-1], "usage": {"prompt_tokens": sum(map(len, body["input"])) // 4}}
         reply = completion(self._said(body), body)

@@ -57,6 +57,11 @@ class VectorCache:
                 self._mapped = self._map(count)
             return self._mapped
 
+    @property
+    def dimensions(self) -> int | None:
+        """Numbers of a vector; None while there is none."""
+        return self._dimensions()
+
     def add(self, keys: Sequence[bytes], vectors: Vectors) -> None:
         """Append the vectors of those keys that are not there yet.
 

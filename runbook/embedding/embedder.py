@@ -15,6 +15,7 @@ from runbook.embedding.cache import VectorCache, Vectors
 from runbook.embedding.recorded import RecordedAnswer, RecordedCalls
 from runbook.embedding.truncation import cut_to_tokens
 from runbook.endpoint.embeddings import Embedded, EmbeddingEndpoint
+from runbook.endpoint.errors import EndpointError
 from runbook.endpoint.ledger import Asked, Ledger
 
 # What the query model's own card asks for; models without instructions get the bare question.
@@ -102,10 +103,22 @@ class Embedder:
         ]
         content: JsonValue = {**self._identity, "texts": list(sent)}
         answer = self._queries.ask(content, self._asked(sent), ledger, lambda: self._answered(sent))
-        return np.asarray(answer.value, dtype=np.float32)
+        vectors = np.asarray(answer.value, dtype=np.float32)
+        self._refuse_other_width(vectors.shape[1])
+        return vectors
+
+    def _refuse_other_width(self, width: int) -> None:
+        """Raise EndpointError where vectors cannot be compared with those that are there."""
+        known = self._cache.dimensions
+        if known is not None and known != width:
+            raise EndpointError(
+                f"{self.model}: it gives vectors of {width} numbers, those in {self.folder} have {known}: "
+                "ask the model that made them, or remove the folder"
+            )
 
     def _answered(self, texts: Sequence[str]) -> RecordedAnswer:
         embedded = self._endpoint.embed(texts)
+        self._refuse_other_width(embedded.vectors.shape[1])
         took = embedded.took
         return RecordedAnswer(
             value=embedded.vectors.tolist(),
@@ -140,6 +153,7 @@ class Embedder:
         for future in ended:
             keys = running.pop(future)
             embedded = future.result()
+            self._refuse_other_width(embedded.vectors.shape[1])
             self._cache.add(keys, embedded.vectors)
             count += len(keys)
         return count

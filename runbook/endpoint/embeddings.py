@@ -67,7 +67,7 @@ class EmbeddingEndpoint:
             lambda client: client.embeddings.with_streaming_response.create(
                 model=self.config.model, input=list(texts), extra_body=body
             ),
-            lambda reply: read_embeddings(reply, len(texts)),
+            lambda reply: self._read(reply, len(texts)),
         )
         vectors, tokens = answered.value
         return Embedded(
@@ -78,6 +78,13 @@ class EmbeddingEndpoint:
             answered.waited_seconds,
             answered.rate_limit_seconds,
         )
+
+    def _read(self, reply: bytes, count: int) -> tuple[Vectors, int | None]:
+        vectors, tokens = read_embeddings(reply, count)
+        asked = self.config.dimensions
+        if asked is not None and vectors.shape[1] != asked:
+            raise MalformedReply(f"the reply's vectors have {vectors.shape[1]} numbers, not {asked} as asked")
+        return vectors, tokens
 
 
 def read_embeddings(body: bytes, count: int) -> tuple[Vectors, int | None]:
@@ -123,7 +130,8 @@ def _vector(value: object) -> Vectors:
         if isinstance(value, str):
             found = np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
         else:
-            found = np.asarray(value, dtype=np.float32)
+            with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused below
+                found = np.asarray(value, dtype=np.float32)
     except (ValueError, TypeError, binascii.Error) as error:
         raise MalformedReply(f"an embedding is no list of numbers: {error}") from None
     if found.ndim != 1 or not np.all(np.isfinite(found)):

@@ -1,21 +1,11 @@
 """The controller's part: a model turns a question into queries for the pools."""
 
-from typing import Annotated
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from instructions.retrieval import QUERIES_SHAPE, query_messages
 from runbook.memories.answering import QueryLog
 from runbook.memories.json_replies import JsonAsker
-
-_QUERY_CHARACTERS = 2_000
-
-
-def _cleaned(value: object) -> object:
-    return " ".join(value.split())[:_QUERY_CHARACTERS] if isinstance(value, str) else value
-
-
-Query = Annotated[str, BeforeValidator(_cleaned), Field(min_length=1)]
+from runbook.memories.model_text import LINE_CHARACTERS, Line
 
 
 class Bundle(BaseModel):
@@ -23,9 +13,9 @@ class Bundle(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    raw_queries: list[Query] = Field(min_length=1)
-    event_query: Query
-    note_query: Query
+    raw_queries: list[Line] = Field(min_length=1)
+    event_query: Line
+    note_query: Line
 
 
 def bundle_for(
@@ -39,7 +29,7 @@ def bundle_for(
     reply = asker.ask(Bundle, QUERIES_SHAPE, messages, log.ledger, seed=seed)
     found = reply.value
     if found is None:
-        plain = " ".join(question.split())[:_QUERY_CHARACTERS]
+        plain = " ".join(question.split())[:LINE_CHARACTERS]
         found = Bundle(raw_queries=[plain], event_query=plain, note_query=plain)
     bundle = found.model_copy(update={"raw_queries": list(dict.fromkeys(found.raw_queries))[:most]})
     log.extra["bundle"] = bundle.model_dump()

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from instructions import prompt_digests
 from instructions.retrieval import EVENTS_SHAPE, NOTES_SHAPE, event_messages, note_messages
@@ -23,6 +23,7 @@ from runbook.endpoint.chat import Endpoint
 from runbook.endpoint.ledger import Ledger
 from runbook.files import write_json
 from runbook.memories.json_replies import JsonAsker
+from runbook.memories.model_text import Line, Text
 from runbook.memories.recordings import plain_event, recording_text, steps_of
 
 STEPS_PER_CALL = 10
@@ -34,7 +35,7 @@ class _Event(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     step: int
-    text: str = Field(min_length=1)
+    text: Line
 
 
 class _Events(BaseModel):
@@ -46,8 +47,8 @@ class _Events(BaseModel):
 class _Notes(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
-    procedure: str = Field(min_length=1)
-    hint: str = Field(min_length=1)
+    procedure: Text
+    hint: Text
 
 
 class Written(BaseModel):
