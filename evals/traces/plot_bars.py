@@ -10,7 +10,19 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from evals.traces.plot_style import GREY, GRID, INK, OWN, WIDTH, axis_name, legend, page, place, subtitled
+from evals.traces.plot_style import (
+    FOOT,
+    GREY,
+    GRID,
+    INK,
+    OWN,
+    WIDTH,
+    axis_name,
+    legend,
+    page,
+    place,
+    subtitled,
+)
 
 _LEFT, _RIGHT = 1.95, 0.75
 _BAR = 0.46
@@ -60,11 +72,13 @@ def shares_picture(
 ) -> Figure:
     """Columns that are all as high as the whole, a panel a name."""
     most = max(len(columns) for _, columns in panels)
-    figure, all_axes = _panels(title, [name for name, _ in panels], width_left=0.75, height=1.75)
+    figure, all_axes = _panels(title, [name for name, _ in panels], width_left=0.75, height=1.75, foot=FOOT)
     for axes, (_, columns) in zip(all_axes, panels, strict=True):
         for place_of, column in enumerate(columns):
             bottom = 0.0
             for kind, share in zip(kinds, column.parts, strict=True):
+                if not share:
+                    continue
                 axes.bar(place_of, share, 0.78, bottom=bottom, **_look(kind))
                 bottom += share
         axes.set_xlim(-0.6, most - 0.4)
@@ -84,7 +98,7 @@ def stages_picture(
     title: str, subtitle: str, panels: Sequence[tuple[str, Sequence[tuple[str, float | None]]]]
 ) -> Figure:
     """A lying bar a stage, with its share; "not known" where nobody can tell. A panel a name."""
-    figure, all_axes = _panels(title, [name for name, _ in panels], width_left=1.2, height=1.55)
+    figure, all_axes = _panels(title, [name for name, _ in panels], width_left=1.2, height=1.55, foot=0.15)
     for axes, (_, stages) in zip(all_axes, panels, strict=True):
         for row, (_, share) in enumerate(stages):
             axes.barh(row, 1, 0.66, color="#f5f6f8", lw=0)
@@ -110,13 +124,13 @@ def stages_picture(
 
 
 def _panels(
-    title: str, names: Sequence[str], *, width_left: float, height: float
+    title: str, names: Sequence[str], *, width_left: float, height: float, foot: float
 ) -> tuple[Figure, list[Axes]]:
     """Panels in rows of three, each below its name; one alone has the whole width."""
     columns = min(_COLUMNS, len(names))
     rows = -(-len(names) // columns)
     step = height + 0.7
-    figure = page(rows * step - 0.3, title)
+    figure = page(rows * step - 0.3, title, foot)
     room = (WIDTH - 0.35) / columns
     all_axes = []
     for number, name in enumerate(names):
@@ -134,6 +148,8 @@ def _panels(
 def _lying(axes: Axes, row: int, stack: Stack, kinds: Sequence[PartOfBar], longest: float) -> None:
     left = 0.0
     for kind, part in zip(kinds, stack.parts, strict=True):
+        if not part:
+            continue
         axes.barh(row, part, 0.62, left=left, **_look(kind))
         if part > _NARROWEST * longest:
             box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0} if kind.hatch else None

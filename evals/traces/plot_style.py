@@ -11,12 +11,13 @@ WIDTH = 9.2
 """Inches."""
 HEAD = 0.95
 """Inches above the axes, for title and legend."""
-_FOOT = 0.62
+FOOT = 0.62
+"""Inches below them, for ticks and the name of the axis."""
 
 
-def page(height: float, title: str) -> Figure:
+def page(height: float, title: str, foot: float = FOOT) -> Figure:
     """An empty figure whose axes together are `height` inches high."""
-    figure = Figure(figsize=(WIDTH, height + HEAD + _FOOT), dpi=100, facecolor="white")
+    figure = Figure(figsize=(WIDTH, height + HEAD + foot), dpi=100, facecolor="white")
     figure.text(
         0.35 / WIDTH, 1 - 0.38 / figure.get_figheight(), title, fontsize=14, fontweight="bold", color=INK
     )

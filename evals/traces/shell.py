@@ -153,7 +153,7 @@ class _Reading:
             draft.reads.append(target)
 
     def _substitutions(self, node: Node, depth: int) -> None:
-        if depth > DEPTH:
+        if depth > DEPTH or not node.named_child_count:
             return
         if node.type in ("command_substitution", "process_substitution"):
             self._visit(node, depth + 1)
@@ -199,7 +199,7 @@ def _unescaped(text: str) -> str:
 
 def _finished(draft: _Draft, depth: int) -> Iterator[SimpleCommand]:
     words = _without_wrappers(draft.words)
-    program = posixpath.basename(words[0]) if words else ""
+    program = _name(words[0]) if words else ""
     script = _script(program, words)
     if script is not None and depth > 0:
         inner = simple_commands(f"cd {draft.folder}\n{script}" if draft.folder else script, depth=depth - 1)
@@ -219,6 +219,10 @@ def _finished(draft: _Draft, depth: int) -> Iterator[SimpleCommand]:
     )
 
 
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
 def _script(program: str, words: list[str]) -> str | None:
     """What `bash -c` runs; None for anything else."""
     if program not in _SHELLS:
@@ -234,8 +238,8 @@ def _script(program: str, words: list[str]) -> str | None:
 def _without_wrappers(words: list[str]) -> list[str]:
     """`timeout 5 rg x` and the like without what only changes how a program runs."""
     rest = words
-    while rest and posixpath.basename(rest[0]) in _WRAPPERS:
-        wrapper, rest = posixpath.basename(rest[0]), rest[1:]
+    while rest and (wrapper := _name(rest[0])) in _WRAPPERS:
+        rest = rest[1:]
         while rest and (rest[0].startswith("-") or (wrapper == "env" and "=" in rest[0])):
             rest = rest[2:] if rest[0] in _WITH_VALUE else rest[1:]
         if wrapper == "timeout" and rest:
