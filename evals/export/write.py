@@ -128,11 +128,23 @@ def _write_package(
     inputs.mkdir(parents=True, exist_ok=True)
     haystack = {question.id: list(data.haystacks[question.id]) for question in questions}
     return [
-        *_write_results(folder, run, data, questions, {}, unofficial=False),
+        *_write_results(folder, run, data, questions, _of_harness(run, haystack), unofficial=False),
         _write(folder / "run_args.json", _run_args(run, questions, domain=domain, method=method)),
         _write(inputs / "questions.json", [runtime_question(question) for question in questions]),
         _write(inputs / "haystack.json", haystack),
     ]
+
+
+def _of_harness(run: RecordedRun, haystack: Mapping[str, list[str]]) -> dict[str, Any]:
+    """What the harness's own figures say of a run as a whole."""
+    verdicts = [run.results[one].verdict for one in haystack]
+    first, *others = haystack.values()
+    shared = all(one == first for one in others)
+    return {
+        "completed_at_utc": max((one.written_at for one in verdicts if one), default=None),
+        "shared_haystack": shared,
+        **({"shared_haystack_ids": first} if shared else {}),
+    }
 
 
 def _run_args(

@@ -74,6 +74,8 @@ def test_the_layout_and_names(official: Callable[..., RecordedRun], root: Path) 
     metrics = json.loads((web / "aggregated_metrics.json").read_text())
     assert metrics["overall"]["count_all_questions"] == 3
     assert metrics["memory_query"]["total_seconds"] == 6
+    assert (metrics["shared_haystack"], metrics["shared_haystack_ids"]) == (True, haystack["q-0"])
+    assert metrics["completed_at_utc"] == max(row["timestamp_utc"] for row in rows)
     assert metrics["memory_post_query"]["avg_seconds"] == 0
     whole = json.loads((run.folder.path / "exports" / "aggregated_metrics.json").read_text())
     assert whole["overall"]["overall_full_set"] == 0.5
