@@ -10,8 +10,8 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from evals.traces.plot_style import GREY, GRID, INK, OWN, WIDTH, axis_name, page, place, subtitled
 
 _LOOKS = (
-    (OWN, "-"), ("#1f2933", "--"), ("#d9822b", "-"), (GREY, ":"),
-    ("#8ccbdb", "-"), ("#1f2933", "-."), ("#b04a3a", "--"), (OWN, ":"),
+    (OWN, "-"), ("#1f2933", "--"), ("#d9822b", "-."), (GREY, ":"),
+    ("#8ccbdb", "-"), ("#1f2933", ":"), ("#b04a3a", "--"), (OWN, ":"),
 )  # fmt: skip
 """Told apart by lightness and dashes too; from the ninth curve on they come again."""
 
