@@ -15,7 +15,9 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
+from evals.aggregate import ScoredQuestion, aggregated_metrics
 from evals.dataset import load_data_root
+from evals.export.rows import as_counted_publicly
 from evals.official.backend import Backend
 from evals.official.launcher import HarnessRun, importable, launch, part
 from evals.runs.config import RunConfig
@@ -24,6 +26,7 @@ from manifests.store import Store
 from manifests.views import View, Views
 from runbook.cli.evaluators import open_evaluators
 from runbook.context import ImageItem, MemoryContext, TextItem
+from runbook.endpoint.usage import Usage
 from runbook.memory import QueryResult, QueryTask
 from runbook.outcomes import Outcome
 
@@ -101,6 +104,10 @@ def test_the_real_harness_runs_to_its_end(
     assert [row["question_id"] for row in rows] == ["q-0", "q-1", "q-2"]
     assert all(row["memory_context"][0]["value"].startswith("note for: ") for row in rows)
     assert len(list((run.out / "traces").glob("*/query.json"))) == 3
+    ours = aggregated_metrics([_scored(row) for row in rows])
+    assert set(metrics) - set(ours) == {"completed_at_utc", "shared_haystack"}
+    for section, figures in _flat(ours).items():
+        assert figures == pytest.approx(_flat(metrics)[section]), section
 
 
 @pytest.fixture
@@ -202,6 +209,34 @@ def test_the_judge_is_sent_what_the_harness_sends(
     assert theirs is True
     ours, expected = model.requests
     assert ours == expected
+
+
+def _scored(row: dict[str, Any]) -> ScoredQuestion:
+    """A line of the harness, as our aggregates take a question."""
+    scored = ScoredQuestion(
+        question_type=row["question_type"],
+        evaluator=row["eval_function"].partition("|")[0],
+        score=int(row["score"]),
+        unknown=row["is_unknown"],
+        usage=Usage(**row["usage"]),
+        original_tokens=row["memory_context_original_token_count"],
+        final_tokens=row["memory_context_token_count"],
+        truncated=row["memory_context_was_truncated"],
+        query_seconds=row["memory_query_duration_seconds"],
+        post_query_seconds=row["memory_post_query_duration_seconds"],
+    )
+    return as_counted_publicly(scored)
+
+
+def _flat(metrics: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The figures of each section, those of sections within sections apart."""
+    flat: dict[str, dict[str, Any]] = {}
+    for name, section in metrics.items():
+        if isinstance(section, dict):
+            inner = {key: value for key, value in section.items() if isinstance(value, dict)}
+            flat |= {f"{name}.{key}": value for key, value in inner.items()}
+            flat[name] = {key: value for key, value in section.items() if key not in inner}
+    return flat
 
 
 def _image(path: Path) -> ImageItem:
