@@ -3,8 +3,8 @@
 import threading
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from evals.dataset import DataRoot
@@ -12,6 +12,7 @@ from evals.evidence_recall import EvidenceRecall, evidence_recall
 from evals.judge import Judge
 from evals.question import EvalQuestion, Gold
 from evals.reader import Reader
+from evals.runs.at_work import HAYSTACK, QUERY, READING, VERDICT, AtWork
 from evals.runs.config import RunRecord
 from evals.runs.folder import RunError, RunFolder
 from evals.runs.in_context import in_context
@@ -50,6 +51,7 @@ class Stages:
     cancel: threading.Event
     room: Room
     """Where a full disk is waited for."""
+    at_work: AtWork = field(default_factory=AtWork)
 
     def run(self, question: EvalQuestion) -> QuestionResult:
         """Do what is missing or to be done again, in order, repeat by repeat; wait while the disk is full."""
@@ -123,21 +125,23 @@ class Stages:
 
     def _query(self, question: EvalQuestion, memory: Memory, repeat: int, *, forced: bool) -> QueryRecord:
         begun = time.monotonic()
-        with self.open_view(question.id) as view:
-            memory.insert(view)
+        with ExitStack() as stack:
+            with self.at_work.on(HAYSTACK):
+                view = stack.enter_context(self.open_view(question.id))
+                memory.insert(view)
             ready = time.monotonic() - begun
             load = load_per_cpu()
-            result = memory.query(
-                QueryTask(
-                    question=Question(text=question.question, image=question.image),
-                    haystack=view,
-                    folder=self.folder.attempts_folder(question.id),
-                    cancel=self.cancel,
-                    labels={"run": str(self.folder.path.resolve()), "question": question.id},
-                    repeat=repeat,
-                    seed=self._seed(question, "query", repeat),
-                )
+            task = QueryTask(
+                question=Question(text=question.question, image=question.image),
+                haystack=view,
+                folder=self.folder.attempts_folder(question.id),
+                cancel=self.cancel,
+                labels={"run": str(self.folder.path.resolve()), "question": question.id},
+                repeat=repeat,
+                seed=self._seed(question, "query", repeat),
             )
+            with self.at_work.on(QUERY):
+                result = memory.query(task)
             load = max(load, load_per_cpu())
             gold = self._gold(question)
             return QueryRecord(
@@ -175,7 +179,8 @@ class Stages:
         )
         seed = self._seed(question, "reading", query.repeat, repeat)
         try:
-            reading = reader.read(question, query.result.context, seed=seed)
+            with self.at_work.on(READING):
+                reading = reader.read(question, query.result.context, seed=seed)
         except EndpointError as error:
             return record.model_copy(update={"outcome": error.outcome, "detail": str(error)})
         return record.model_copy(update={"reading": reading})
@@ -196,7 +201,8 @@ class Stages:
             verdict = score(question, response)
             if verdict is None and self.judge is not None:
                 seed = self._seed(question, "verdict", query.repeat, reading.repeat, repeat)
-                verdict = self.judge.asked(question, response, seed=seed, repeat=repeat)
+                with self.at_work.on(VERDICT):
+                    verdict = self.judge.asked(question, response, seed=seed, repeat=repeat)
         except EndpointError as error:
             return record.model_copy(update={"outcome": error.outcome, "detail": str(error)})
         return record.model_copy(update={"verdict": verdict}) if verdict else None

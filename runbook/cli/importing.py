@@ -41,7 +41,7 @@ def lme_v2(
     """
     console = terminal(stderr=as_json)
     opened = Store.open(store_folder(store))
-    with counting(console, "trajectories") as progress:
+    with counting(console, "importing trajectories") as progress:
         report = import_lme_v2(data_root.resolve(), opened, progress=progress)
     if as_json:
         print_json({"store": str(opened.root), **_figures(report), "warnings": report.warnings})
@@ -88,7 +88,7 @@ def _sessions(agent: str, path: Path, store: Path | None, *, as_json: bool) -> N
 
     console = terminal(stderr=as_json)
     opened = Store.open(store_folder(store))
-    with counting(console, "session files") as progress:
+    with counting(console, "importing session files") as progress:
         report = import_sessions(path.expanduser(), opened, agent, progress=progress)
     where = f" --store {shlex.quote(str(opened.root))}" if store else ""
     goal = opened.get(report.newest).goal if report.newest else ""

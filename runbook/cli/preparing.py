@@ -158,14 +158,14 @@ def prepare_search(store: Store, slugs: Mapping[str, str], console: Console) -> 
     if len(missing) < MANY:
         return
     console.print(f"making the search terms of {len(missing)} trajectories, once for this store")
-    with counting(console, "search terms") as progress:
+    with counting(console, "making search terms") as progress:
         prepare_terms(store, missing, progress)
 
 
 def import_trajectories(prepared: Prepared, store: Store, console: Console) -> dict[str, str]:
     """Import what the chosen questions' haystacks name; returns the slug of each trajectory id."""
     wanted = {one for question in prepared.questions for one in prepared.data.haystacks[question.id]}
-    with counting(console, "trajectories") as progress:
+    with counting(console, "importing trajectories") as progress:
         try:
             report = import_lme_v2(prepared.config.data, store, only=wanted, progress=progress)
         except UnknownTrajectoryError as error:

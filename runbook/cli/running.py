@@ -267,7 +267,7 @@ def _execute(stages: Stages, prepared: Prepared, console: Console) -> None:
     """Run the questions and show the figures; Ctrl-C says how to go on."""
     folder = stages.folder
     try:
-        with run_progress(console, len(prepared.questions)) as on_progress:
+        with run_progress(console, len(prepared.questions), at_work=stages.at_work.told) as on_progress:
             execute(
                 stages,
                 prepared.questions,

@@ -4,6 +4,7 @@ import json
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from evals.dataset import DataRoot, load_data_root
 from evals.judge import Judge
 from evals.reader import Reader
+from evals.runs.at_work import AtWork
 from evals.runs.config import RunConfig, RunRecord
 from evals.runs.execute import execute
 from evals.runs.folder import RunError, RunFolder, question_slug
@@ -58,6 +60,18 @@ class KnowingMemory:
         )
 
 
+class Noting(AtWork):
+    """Notes which stages were gone through."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stages: list[str] = []
+
+    def on(self, stage: str) -> AbstractContextManager[None]:
+        self.stages.append(stage)
+        return super().on(stage)
+
+
 class Run:
     """A run over a small data root with a memory that knows the answers."""
 
@@ -68,6 +82,7 @@ class Run:
         self.memory = KnowingMemory()
         self.reader: Reader | None = None
         self.judge: Judge | None = None
+        self.at_work = AtWork()
         self.path = tmp_path / "run"
 
     def create(self, **config: Any) -> RunFolder:
@@ -107,6 +122,7 @@ class Run:
             retry=retry,
             cancel=cancel,
             room=Room(cancel, print),
+            at_work=self.at_work,
         )
         execute(stages, self.data.questions, concurrency=concurrency, on_progress=lambda _: None)
 
@@ -200,6 +216,14 @@ def test_a_reader_answers_and_the_matcher_scores(reading_run: Run, model: Any) -
     assert summary["accuracy"]["scored"] == 3
     assert summary["accuracy"]["interval"] == pytest.approx([0.4385, 1.0], abs=5e-4)  # Wilson's for 3 of 3
     assert files(folder, "q-0") == ["query.1.json", "reading.1.json", "verdict.1.json"]
+
+
+def test_whoever_waits_is_told_the_stage_that_is_waited_for(reading_run: Run, model: Any) -> None:
+    model.says(r"\boxed{CODE-0-2}")
+    reading_run.at_work = at_work = Noting()
+    reading_run(reading_run.create(reader={"model": "m", "base_url": model.url}), concurrency=1)
+    assert at_work.stages == ["haystack", "query", "reading"] * 3
+    assert at_work.told() == ""
 
 
 def test_a_reader_that_fails_costs_its_question_only_and_no_new_query(
