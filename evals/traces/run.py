@@ -85,9 +85,11 @@ def trace_run(path: Path) -> RunTraces:
     ]
     if not questions:
         notes.append("no question has been asked yet")
-    untraced = sum(attempt.figures is None for question in questions for attempt in question.attempts)
-    if untraced:
-        notes.append(f"{untraced} attempts have no trace that can be read")
+    problems = [one.problem for question in questions for one in question.attempts if one.figures is None]
+    if problems:
+        which = "1 attempt has" if len(problems) == 1 else f"{len(problems)} attempts have"
+        first = "" if len(problems) == 1 else "the first: "
+        notes.append(f"{which} no trace that can be read: {first}{problems[0]}")
     agent = "+".join(sorted({question.agent for question in questions})) or record.config.agent
     return RunTraces(run=str(path), agent=agent, questions=questions, notes=notes)
 

@@ -76,6 +76,8 @@ def read_study(file: Path) -> StudyFile:
     try:
         text = file.read_text(encoding="utf-8")
         return StudyFile.model_validate(tomllib.loads(text))
+    except FileNotFoundError:
+        raise StudyError(f"{file}: there is no such file") from None
     except OSError as error:
         raise StudyError(of_system(error)) from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

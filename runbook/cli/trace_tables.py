@@ -69,7 +69,7 @@ def _sections(groups: Sequence[GroupFigures]) -> list[Text]:
         sections.append(
             plain_table("What wrong answers suffer from", ("", "errors"), _by_group(groups, _errors))
         )
-    if not calling:
+    if not calling and any(group.traced_attempts for group in groups):
         agents = ", ".join(inert(group.group) for group in groups if group.by == "agent")
         sections.append(
             Text(

@@ -242,3 +242,12 @@ def _runbook(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*program, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False
     )
+
+
+def test_why_a_trace_is_not_there_is_said(data_root: Path, tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", data_root, {"q-0": Answer(), "q-1": Answer()})
+    plant(folder, "q-0", ["ls"])
+    (folder.attempts_folder("q-0") / "1" / "trace.jsonl").write_text("{}\n")
+    [note] = [note for note in trace_run(tmp_path / "run").notes if "trace" in note]
+    assert note.startswith("2 attempts have no trace that can be read: the first: ")
+    assert "line 1 is no event" in note
