@@ -62,7 +62,8 @@ class ScriptedRetrieval:
             if (faulty := self.fault(body)) is not None:
                 return faulty
             rows = [{"index": place, "embedding": bag(text)} for place, text in enumerate(body["input"])]
-            return 200, {"data": rows[::-1], "usage": {"prompt_tokens": sum(map(len, body["input"])) // 4}}
+            usage = {"prompt_tokens": sum(map(len, body["input"])) // 4}
+            return 200, {"data": rows[::-1], "usage": usage, "model": body["model"]}
         reply = completion(self._said(body), body)
         return 200, reply | ({"model": self.answers_as} if self.answers_as else {})
 

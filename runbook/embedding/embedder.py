@@ -126,6 +126,7 @@ class Embedder:
             calls=took.calls,
             usage=took.usage,
             rate_limit_seconds=took.rate_limit_seconds,
+            model=took.model,
         )
 
     def _sent(self, texts: Sequence[str], ledger: Ledger) -> Embedded:

@@ -5,6 +5,7 @@ import binascii
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import orjson
@@ -32,12 +33,16 @@ class Embedded:
     waited_seconds: float
     rate_limit_seconds: float
     """The part of `waited_seconds` that a rate limit asked for."""
+    model: str | None = None
+    """Who answered, as the reply says."""
 
     @property
     def took(self) -> Took:
         """As a ledger notes it."""
         usage = Usage(prompt_tokens=self.prompt_tokens, completion_tokens=0)
-        return Took(self.seconds + self.waited_seconds, self.calls, usage, self.rate_limit_seconds)
+        return Took(
+            self.seconds + self.waited_seconds, self.calls, usage, self.rate_limit_seconds, self.model
+        )
 
 
 class EmbeddingEndpoint:
@@ -69,26 +74,35 @@ class EmbeddingEndpoint:
             ),
             lambda reply: self._read(reply, len(texts)),
         )
-        vectors, tokens = answered.value
         return Embedded(
-            vectors,
-            tokens,
+            answered.value.vectors,
+            answered.value.tokens,
             answered.seconds,
             answered.calls,
             answered.waited_seconds,
             answered.rate_limit_seconds,
+            answered.value.model,
         )
 
-    def _read(self, reply: bytes, count: int) -> tuple[Vectors, int | None]:
-        vectors, tokens = read_embeddings(reply, count)
-        asked = self.config.dimensions
-        if asked is not None and vectors.shape[1] != asked:
-            raise MalformedReply(f"the reply's vectors have {vectors.shape[1]} numbers, not {asked} as asked")
-        return vectors, tokens
+    def _read(self, reply: bytes, count: int) -> "EmbeddingReply":
+        found = read_embeddings(reply, count)
+        asked, width = self.config.dimensions, found.vectors.shape[1]
+        if asked is not None and width != asked:
+            raise MalformedReply(f"the reply's vectors have {width} numbers, not {asked} as asked")
+        return found
 
 
-def read_embeddings(body: bytes, count: int) -> tuple[Vectors, int | None]:
-    """The vectors of a reply in the order of their texts, scaled to length 1, and its prompt tokens.
+class EmbeddingReply(NamedTuple):
+    """What a reply says: vectors of length 1 (texts x dimensions) in the order of their texts."""
+
+    vectors: Vectors
+    tokens: int | None
+    """Of the texts; None where it does not say."""
+    model: str | None
+
+
+def read_embeddings(body: bytes, count: int) -> EmbeddingReply:
+    """Read a reply with status 200.
 
     Raises MalformedReply for anything but `count` vectors of one length, ReportedError for an error in it.
     """
@@ -106,7 +120,12 @@ def read_embeddings(body: bytes, count: int) -> tuple[Vectors, int | None]:
         raise MalformedReply(f"the reply has not the {count} vectors that were asked for")
     usage = value.get("usage")
     tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
-    return _unit(_in_order(rows)), tokens if type(tokens) is int and tokens >= 0 else None
+    model = value.get("model")
+    return EmbeddingReply(
+        _unit(_in_order(rows)),
+        tokens if type(tokens) is int and tokens >= 0 else None,
+        model if isinstance(model, str) else None,
+    )
 
 
 def _in_order(rows: Sequence[object]) -> Vectors:

@@ -111,7 +111,9 @@ class Account:
         asked, answered, wanted = call.requested_model, call.actual_model, self._settings.mismatch
         if not asked or not answered or same_model(asked, answered) or wanted == "allow":
             return
-        call.detail = f"{answered} answered in place of {asked}"
+        call.detail = (
+            f"{answered} answered in place of {asked}; where it is the same, set gateway.mismatch=allow"
+        )
         if wanted == "fail":
             call.outcome = Outcome.MODEL_MISMATCH
 

@@ -115,7 +115,8 @@ def test_a_reply_that_holds_no_usable_vectors_is_malformed(body):
 
 def test_vectors_come_in_the_order_of_their_texts_and_of_length_one():
     rows = b'[{"index": 1, "embedding": [0, 2]}, {"index": 0, "embedding": [3, 4]}]'
-    body = b'{"data": ' + rows + b', "usage": {"prompt_tokens": 7}}'
-    found, tokens = read_embeddings(body, 2)
+    body = b'{"data": ' + rows + b', "usage": {"prompt_tokens": 7}, "model": "m"}'
+    found, tokens, model = read_embeddings(body, 2)
+    assert model == "m"
     assert np.allclose(found, [[0.6, 0.8], [0, 1]])
     assert tokens == 7
