@@ -1,11 +1,12 @@
 """What a process of a crew runs. Apart from the crew itself, for it has to start quickly."""
 
+import gc
+import os
 import sys
 from contextlib import closing, suppress
-from multiprocessing.connection import Connection
 from pathlib import Path
 
-from .allocator import prepare_for_bulk_work
+from .channel import Channel
 from .errors import DataError, StoreError
 from .files import explained
 from .line_worker import LineWorker, Result, Task
@@ -14,9 +15,9 @@ from .store import Store
 
 def serve() -> None:
     """The work of one member: `python -c ... <socket> <file> <store> <data root>`."""
-    prepare_for_bulk_work()
+    gc.disable()  # parsed lines make no cycles
     number, path, store, data_root = sys.argv[1:]
-    connection: Connection[Result | Exception, Task] = Connection(int(number))
+    channel = Channel(int(number))
     with (
         Store.open(Path(store)).writer(Path(data_root)) as writer,
         closing(LineWorker(Path(path), writer)) as worker,
@@ -24,7 +25,8 @@ def serve() -> None:
         suppress(EOFError, BrokenPipeError, ConnectionResetError),
     ):
         while True:
-            connection.send(_answer(worker, connection.recv(), store))
+            channel.send(_answer(worker, channel.receive(), store))
+    os._exit(0)  # everything is closed: the interpreter would only take everything apart, and is waited for
 
 
 def _answer(worker: LineWorker, task: Task, store: str) -> Result | Exception:

@@ -5,7 +5,7 @@ import stat
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -173,7 +173,7 @@ class _Run:
         number = 1
         for piece in sorted(scanned, key=lambda piece: piece.start):
             for relative, seen in piece.lines:
-                line = replace(relative, number=number + relative.number)
+                line = relative._replace(number=number + relative.number)
                 check_length(self._path, line)
                 yield line, seen
             number += piece.feeds

@@ -1,8 +1,11 @@
-"""What is done to one line of trajectories.jsonl, in this process or in another one."""
+"""What is done to one line of trajectories.jsonl, in this process or in another one.
+
+Tasks and results are named tuples: they are sent by the hundred, and a dataclass takes long to pickle.
+"""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from .convention import own_convention
 from .errors import DataError
@@ -13,8 +16,7 @@ from .records import read_record
 from .writer import Added, Writer
 
 
-@dataclass(frozen=True, slots=True)
-class Surveyed:
+class Surveyed(NamedTuple):
     """A line's trajectory, before anything of it is imported."""
 
     line: Line
@@ -22,8 +24,7 @@ class Surveyed:
     convention: Convention
 
 
-@dataclass(frozen=True, slots=True)
-class Scanned:
+class Scanned(NamedTuple):
     """The lines that begin in a piece of the file, in order, and what a glance tells of each.
 
     Their numbers are those in the piece, which has `feeds` line feeds.
@@ -34,8 +35,7 @@ class Scanned:
     lines: list[tuple[Line, Peek | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(NamedTuple):
     """Glance at the lines that begin in the bytes [start, end)."""
 
     start: int
@@ -46,8 +46,7 @@ class Scan:
         return self.start
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(NamedTuple):
     """Look who is on the line."""
 
     line: Line
@@ -57,8 +56,7 @@ class Survey:
         return self.line.offset
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(NamedTuple):
     """Put the line's trajectory into the store; `shared` is its convention unless it tells by itself."""
 
     line: Line
@@ -91,8 +89,7 @@ class LineWorker:
             lines = [(line, peek(content)) for line, content in piece]
             return Scanned(task.start, piece.feeds, lines)
         where = f"{self._path}:{task.line.number}"
-        line = self._read(task.line, where)
-        trajectory, replaced = read_record(line, where)
+        trajectory, replaced = read_record(self._read(task.line, where), where)
         own = own_convention(trajectory)
         if isinstance(task, Survey):
             return Surveyed(task.line, trajectory.id, own)

@@ -2,20 +2,18 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from .errors import DataError
 
 MAX_LINE: Final = 64 * 2**20  # bytes
-PIECE: Final = 4 * 2**20  # bytes
+PIECE: Final = 8 * 2**20  # bytes
 BOM: Final = b"\xef\xbb\xbf"
 _BLOCK = 2**18  # of the rest of a line that goes on after its piece
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line that is not blank: its number and its place in the file, in bytes.
 
     Lines of a file are numbered from 1, those of a piece by the line feeds before them in the piece.

@@ -6,8 +6,7 @@ must be read.
 """
 
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -18,8 +17,7 @@ from .sanitise import recorded_id
 _LIST = re.compile(rb'"(states|content)"\s*:\s*\[\s*')
 
 
-@dataclass(frozen=True, slots=True)
-class Peek:
+class Peek(NamedTuple):
     """The id of a trajectory, and what its ends say of its convention."""
 
     id: str

@@ -1,6 +1,7 @@
 """One JSONL line to one Trajectory: both forms of LongMemEval-V2, lenient on form, strict on meaning."""
 
 import json
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import orjson
@@ -8,7 +9,7 @@ import orjson
 from .errors import DataError
 from .lines import BOM
 from .model import State, Trajectory
-from .sanitise import REPLACEMENT, Cleaner, is_clean
+from .sanitise import REPLACEMENT, Cleaner, are_clean
 
 
 def read_record(line: bytes, where: str) -> tuple[Trajectory, int]:
@@ -17,10 +18,25 @@ def read_record(line: bytes, where: str) -> tuple[Trajectory, int]:
     `where` is "file:line", for messages. Raises DataError for what is not a trajectory with states.
     """
     raw, lost = _decode(line, where)
+    trajectory = _Record(raw, where, _as_recorded).trajectory()
+    if are_clean(_texts(trajectory)):
+        return trajectory, lost
     cleaner = Cleaner()
-    record = _Record(raw, where, cleaner)
-    trajectory = record.trajectory()
-    return trajectory, lost + cleaner.replaced
+    return _Record(raw, where, cleaner.clean).trajectory(), lost + cleaner.replaced
+
+
+def _as_recorded(text: str) -> str:
+    return text
+
+
+def _texts(trajectory: Trajectory) -> Iterator[str]:
+    """Every text of a trajectory."""
+    yield from (trajectory.id, trajectory.domain, trajectory.goal, trajectory.start_url)
+    yield trajectory.outcome or ""
+    for state in trajectory.states:
+        yield from (state.url, state.action, state.thought, state.text, state.screenshot or "")
+        if isinstance(state.step, str):
+            yield state.step
 
 
 def _decode(line: bytes, where: str) -> tuple[dict[str, Any], int]:
@@ -44,12 +60,12 @@ def _decode(line: bytes, where: str) -> tuple[dict[str, Any], int]:
 
 
 class _Record:
-    """A decoded line, read field by field."""
+    """A decoded line, read field by field; every text that is kept goes through `clean`."""
 
-    def __init__(self, raw: dict[str, Any], where: str, cleaner: Cleaner) -> None:
+    def __init__(self, raw: dict[str, Any], where: str, clean: Callable[[str], str]) -> None:
         self._raw = raw
         self._where = where
-        self._clean = cleaner.clean
+        self._clean = clean
         metadata = raw.get("metadata")
         self._metadata: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
 
@@ -103,8 +119,8 @@ class _Record:
         return State(
             index=index,
             step=self._step(raw, where),
-            url=self._kept(raw.get("url"), "url", where),
-            action=self._kept(raw.get("action"), "action", where),
+            url=self._as_text(raw.get("url"), "url", where),
+            action=self._as_text(raw.get("action"), "action", where),
             thought=self._first(raw, ("thought", "thoughts"), where),
             text=self._first(seen, ("accessibility_tree", "text"), where),
             screenshot=self._first(seen, ("screenshot",), where)
@@ -133,12 +149,8 @@ class _Record:
         for name in names:
             value = raw.get(name)
             if value is not None:
-                return self._kept(value, name, where)
+                return self._as_text(value, name, where)
         return ""
-
-    def _kept(self, value: Any, name: str, where: str) -> str:
-        """As `_as_text`, sooner: nearly every text is clean, and a haystack has a hundred thousand."""
-        return value if type(value) is str and is_clean(value) else self._as_text(value, name, where)
 
     def _as_text(self, value: Any, name: str, where: str) -> str:
         if value is None:

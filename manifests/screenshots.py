@@ -43,6 +43,7 @@ class _Search:
 
     def __init__(self, root: str, trajectory: Trajectory, store: ImageStore, where: str) -> None:
         self._root = root
+        self._inside = root.rstrip("/") + "/"
         self._trajectory = trajectory
         self._store = store
         self._where = where
@@ -53,11 +54,12 @@ class _Search:
     def run(self) -> Screenshots:
         missing = []
         for state in self._trajectory.states:
-            at = f"{self._where}: state {state.index}"
             try:
-                image = self._image(state, at)
+                image = self._image(state)
             except NotAnImageError as error:
-                self._found.warnings.append(f"{at}: {error}; the state is kept without screenshot")
+                self._found.warnings.append(
+                    f"{self._at(state)}: {error}; the state is kept without screenshot"
+                )
                 continue
             if image:
                 self._found.images[state.index] = image
@@ -68,24 +70,30 @@ class _Search:
             self._found.missing = f"{self._where}: {count}, the first is {_shown(missing[0])}"
         return self._found
 
-    def _image(self, state: State, at: str) -> Image | None:
+    def _at(self, state: State) -> str:
+        """The place of a state, for messages."""
+        return f"{self._where}: state {state.index}"
+
+    def _image(self, state: State) -> Image | None:
         """The picture where the state says it is, else where the prepared public data has it."""
         if state.screenshot:
             path = self._lexical(state.screenshot)
-            if not _inside(self._root, path):
+            if not path.startswith(self._inside):
                 shown = _shown(state.screenshot)
-                raise DataError(f"{at}: screenshot {shown} leaves the data root; use a path inside it")
-            if image := self._load(path, at):
+                raise DataError(
+                    f"{self._at(state)}: screenshot {shown} leaves the data root; use a path inside it"
+                )
+            if image := self._load(path, state):
                 return image
         name = self._name_by_step(state)
-        return self._load(f"{self._root}/screenshots/{self._trajectory.id}/{name}", at) if name else None
+        return self._load(f"{self._root}/screenshots/{self._trajectory.id}/{name}", state) if name else None
 
     def _lexical(self, recorded: str) -> str:
         path = f"{self._root}/{recorded}"
         plain = not recorded.startswith("/") and ".." not in recorded
         return path if plain else os.path.normpath(os.path.join(self._root, recorded))  # noqa: PTH118
 
-    def _load(self, path: str, at: str) -> Image | None:
+    def _load(self, path: str, state: State) -> Image | None:
         folder, _, name = path.rpartition("/")
         try:
             real = f"{self._resolved(folder)}/{name}"
@@ -93,20 +101,22 @@ class _Search:
             if stat.S_ISLNK(found.st_mode):
                 real = os.path.realpath(real)
                 found = os.lstat(real)
-            self._confine(real, path, at)
+            if not real.startswith(self._inside):
+                shown = _shown(path)
+                raise DataError(
+                    f"{self._at(state)}: {shown} is a link out of the data root; put the file itself there"
+                )
             return self._store.add(real, found)
         except NotAnImageError as error:
             raise NotAnImageError(f"{_shown(path)} {error}") from error
         except PermissionError as error:
-            raise DataError(f"{at}: {_shown(path)} may not be read; give yourself read permission") from error
+            raise DataError(
+                f"{self._at(state)}: {_shown(path)} may not be read; give yourself read permission"
+            ) from error
         except OSError as error:
             if error.errno in _ABSENT:
                 return None
             raise
-
-    def _confine(self, real: str, path: str, at: str) -> None:
-        if not _inside(self._root, real):
-            raise DataError(f"{at}: {_shown(path)} is a link out of the data root; put the file itself there")
 
     def _resolved(self, folder: str) -> str:
         real = self._real.get(folder)
@@ -131,10 +141,6 @@ class _Search:
         names = self._prepared
         step = str(state.index if state.step is None else state.step)
         return next((n for n in (f"{step}.png", f"{step.zfill(4)}.png") if n in names), None)
-
-
-def _inside(root: str, path: str) -> bool:
-    return path.startswith(root.rstrip("/") + "/")
 
 
 def folder_time(path: str | Path) -> int | None:

@@ -2,8 +2,8 @@
 
 import errno
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from .entry import is_intact, read_entry
 from .errors import StoreError
@@ -16,8 +16,7 @@ from .screenshots import ScreenshotFinder
 from .succession import Succession
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+class Added(NamedTuple):
     """A trajectory that is now in the store; `reused` where it was there before."""
 
     slug: str

@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manifests.sanitise import Cleaner
+from manifests.sanitise import Cleaner, are_clean
 
 # Control characters and surrogates are rare in plain text strategies.
 ANY = st.text(st.one_of(st.characters(), st.characters(categories=["Cc", "Cs"])), max_size=400)
@@ -37,3 +37,9 @@ def test_clean_text_stays_as_it_is(text: str) -> None:
     again = Cleaner()
     assert again.clean(once) == once
     assert again.replaced == 0
+
+
+@given(st.lists(st.tuples(ANY, st.sampled_from([1, 500])), max_size=5))
+def test_texts_are_clean_when_each_of_them_stays_as_it_is(pieces: list[tuple[str, int]]) -> None:
+    texts = [text * times for text, times in pieces]
+    assert are_clean(texts) == all(Cleaner().clean(text) == text for text in texts)
