@@ -5,9 +5,9 @@
 
 DIR keeps the generated data root (0.95 GB) between runs. Two passes over the same questions, each a process
 of its own: in the first every view and index is made, in the second those that were kept are there. Printed
-are the import, the wait for view and index, the query, what the harness costs beside them, disk at its peak,
-resident memory, and how wrong the progress line was. Beside them the floor of a view: the same links and
-folders made by nothing but a loop. `--kill` kills the first pass halfway and resumes it.
+are the import and the search terms, the wait for view and index, the query, what the harness costs beside
+them, disk at its peak, resident memory, and how wrong the progress line was. Beside them the floor of a view:
+the same links and folders made by nothing but a loop. `--kill` kills the first pass halfway and resumes it.
 """
 
 import argparse
@@ -25,6 +25,7 @@ from pathlib import Path
 
 from manifests.importing import import_lme_v2
 from manifests.store import Store
+from runbook.cli.term_preparing import prepare_terms
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 GENERATOR = REPOSITORY.parent / "shared" / "tools" / "make_haystack.py"
@@ -68,7 +69,11 @@ def measure(folder: Path, chosen: argparse.Namespace) -> None:
     print(f"load {os.getloadavg()[0]:.1f} on {len(os.sched_getaffinity(0))} processors")
     begun = time.monotonic()
     import_lme_v2(data, Store.open(folder / "store"), only=named(data, chosen.questions))
-    print(f"import: {time.monotonic() - begun:.0f} s")
+    imported = time.monotonic()
+    store = Store.open(folder / "store")
+    prepare_terms(store, store.slugs(), lambda _done, _total: None)
+    done = time.monotonic()
+    print(f"import: {imported - begun:.0f} s; search terms, once for a store: {done - imported:.0f} s")
     for name in ("first pass", "second pass"):
         out = folder / name.replace(" ", "-")
         command = [*PROGRAM, "eval", "run", *map(str, options), "--out", str(out)]
