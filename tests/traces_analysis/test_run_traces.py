@@ -55,7 +55,7 @@ def plant(folder: RunFolder, question: str, commands: list[str], *, cost: float 
             )
         )
     lines = [event.model_dump_json(exclude_defaults=True) for event in events]
-    (place / "trace.jsonl").write_text("\n".join(lines) + "\n")
+    (place / "trace.jsonl").write_text("".join(f"{line}\n" for line in lines))
     return place
 
 
@@ -237,17 +237,17 @@ def test_the_command_says_what_is_wrong_in_one_line(tmp_path: Path) -> None:
     assert "is no run" in done.stderr
 
 
+def test_why_a_trace_is_not_there_is_said(data_root: Path, tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", data_root, {"q-0": Answer(), "q-1": Answer()})
+    plant(folder, "q-0", ["ls"])
+    (folder.attempts_folder("q-0") / "1" / "trace.jsonl").write_text("{}\n")
+    [note] = [note for note in trace_run(tmp_path / "run").notes if "can be read" in note]
+    assert note.startswith("2 attempts have no trace that can be read: the first: ")
+    assert "line 1 is no event" in note
+
+
 def _runbook(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     program = [sys.executable, "-c", "from runbook.cli import main; main()"]
     return subprocess.run(
         [*program, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False
     )
-
-
-def test_why_a_trace_is_not_there_is_said(data_root: Path, tmp_path: Path) -> None:
-    folder = write_run(tmp_path / "run", data_root, {"q-0": Answer(), "q-1": Answer()})
-    plant(folder, "q-0", ["ls"])
-    (folder.attempts_folder("q-0") / "1" / "trace.jsonl").write_text("{}\n")
-    [note] = [note for note in trace_run(tmp_path / "run").notes if "trace" in note]
-    assert note.startswith("2 attempts have no trace that can be read: the first: ")
-    assert "line 1 is no event" in note
