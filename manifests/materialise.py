@@ -103,10 +103,11 @@ def write_folder(folder: Path, kept: Canonical, images: Path) -> None:
         write_new(name, content, folders[place])
         size += len(content)
     linker = Linker()
+    beside, stored = f"{folder}/screenshots", os.fspath(images)
     lengths: dict[str, int] = {}  # of pictures: a trajectory shows the same one many times
     for picture in pictures(kept.images):
-        source = f"{images}/{picture.source}"
-        linker.link(source, f"{folder}/screenshots/{picture.name}")
+        source = f"{stored}/{picture.source}"
+        linker.link(source, f"{beside}/{picture.name}")
         if picture.source not in lengths:
             lengths[picture.source] = os.stat(source).st_size  # noqa: PTH116 - hot loop
         size += lengths[picture.source]

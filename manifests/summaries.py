@@ -1,7 +1,7 @@
 """The two summaries of a haystack, piece by piece: what was wanted; and all that was thought and done."""
 
 from .model import Trajectory
-from .tables import one_line
+from .tables import FIELD, one_line
 
 CONCISE_TITLE = b"# Summary: goal, start, outcome and length of each trajectory\n\n"
 FULL_TITLE = b"# Summary: every thought and action of each trajectory\n\n"
@@ -38,4 +38,4 @@ def _head(slug: str, trajectory: Trajectory) -> list[str]:
 
 
 def _whole(text: str) -> str:
-    return one_line(text, max(len(text), 1))
+    return one_line(text, len(text)) if len(text) > FIELD else one_line(text)

@@ -1,5 +1,7 @@
 """The greppable tables of a view: one line per trajectory, one line per state."""
 
+from functools import lru_cache
+
 from .model import State, Trajectory
 
 TRAJECTORIES_HEADER = "slug\tid\tstates\toutcome\taction_convention\tstart_url\tgoal\n"
@@ -7,6 +9,7 @@ STATES_HEADER = "slug\tstate\turl\taction\tthought\n"
 FIELD = 300  # characters of a field
 
 
+@lru_cache(2048)  # a trajectory's texts come again: in a table and in a summary, and addresses on each page
 def one_line(text: str, limit: int = FIELD) -> str:
     """`text` on one line without tabs, cut to `limit` characters (an ellipsis marks the cut)."""
     if len(text) <= limit and text.isprintable() and "  " not in text:
