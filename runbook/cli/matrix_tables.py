@@ -1,7 +1,9 @@
 """The tables of `runbook eval matrix`: figures, differences, and what preparing took."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from evals.matrix.table import ArmRow, MatrixTable
 
 _MEASURES = {"all_pieces_hit": "all pieces", "answer_in_context": "in context"}
+_NAME_CELLS = 20  # of a name that are never folded
 _LEGEND = (
     "hit: share of gold pieces; in context: share of answers that a context holds; accuracy: of all "
     "questions. In brackets 95 % intervals: Wilson's, of hits by a bootstrap over clusters of questions. "
@@ -63,7 +66,9 @@ def _say(console: Console, line: str) -> None:
 
 
 def _figures(rows: "list[ArmRow]", *, hit_intervals: bool) -> Table:
-    drawn = _table("arm", "hit", "in context", "accuracy", "p50/p95 s", "tokens", "USD")
+    drawn = _table(
+        (row.name for row in rows), "arm", "hit", "in context", "accuracy", "p50/p95 s", "tokens", "USD"
+    )
     for row in rows:
         cells = [
             inert(row.name),
@@ -79,9 +84,8 @@ def _figures(rows: "list[ArmRow]", *, hit_intervals: bool) -> Table:
 
 
 def _differences(table: "MatrixTable") -> Table:
-    drawn = _table(
-        f"against {inert(table.reference)}", "measure", "n", "points (95 %)", "p", "Holm", "latency"
-    )
+    titles = ("measure", "n", "points (95 %)", "p", "Holm", "latency")
+    drawn = _table((one.arm for one in table.differences), f"against {inert(table.reference)}", *titles)
     for one in table.differences:
         between = one.interval
         ends = f" ({100 * between.low:+.0f} to {100 * between.high:+.0f})" if between else ""
@@ -99,7 +103,17 @@ def _differences(table: "MatrixTable") -> Table:
 
 
 def _inserts(rows: "list[ArmRow]") -> Table:
-    drawn = _table("insert side", "haystacks", "s", "embedded", "written", "calls", "tokens", "USD")
+    drawn = _table(
+        (row.name for row in rows),
+        "insert side",
+        "haystacks",
+        "s",
+        "embedded",
+        "written",
+        "calls",
+        "tokens",
+        "USD",
+    )
     for row in rows:
         cost = row.insert or {}
         tokens = (cost["embedding_tokens"], cost["writing_tokens"])
@@ -136,9 +150,11 @@ def _pieces(pools: dict[str, float]) -> str:
     return ", ".join(f"{pool} {pools[pool]:.1f}" for pool in sorted(pools))
 
 
-def _table(*titles: str) -> Table:
+def _table(names: Iterable[str], *titles: str) -> Table:
+    """A table whose first column holds names, which are folded where they are long and room is short."""
     drawn = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    drawn.add_column(titles[0], overflow="fold", min_width=min(19, len(titles[0])))
+    longest = max(map(cell_len, (titles[0], *map(inert, names))))
+    drawn.add_column(titles[0], overflow="fold", min_width=min(_NAME_CELLS, longest))
     for title in titles[1:]:
         drawn.add_column(title, justify="right", no_wrap=True)
     return drawn
