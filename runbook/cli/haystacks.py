@@ -60,7 +60,7 @@ class Haystacks:
 
         Args:
             say: told where the index cannot be made, so that agents have to search without it.
-            ahead: told what is opened, so that it builds what comes next.
+            ahead: asked to build what is opened, and then what comes next.
         """
         self._views = views_of(store, cap_bytes)
         self._say = say
@@ -84,7 +84,7 @@ class Haystacks:
         """
         job = HaystackJob(tuple(slugs), summaries=summaries, manifests=manifests, private=private)
         if self._ahead is not None:
-            self._ahead.opened(job)
+            self._ahead.opening(job)
         return self._opened(job)
 
     def build(self, job: HaystackJob) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from runbook.cli.build_ahead import BUILDERS
 from runbook.cli.failures import Mistake
 from runbook.cli.matrix_tables import print_matrix
 from runbook.cli.options import AsJson
@@ -70,7 +71,8 @@ def run_arms(plan: "MatrixPlan", out: Path, console: SharedConsole) -> None:
         with console.gathering():
             for name, one in prepared.items():
                 console.speak_for(name)
-                arms[name] = _opened(one, out / name, console, cancel, stack, builders=int(not arms))
+                builders = 0 if arms else BUILDERS  # the arms need the same haystacks
+                arms[name] = _opened(one, out / name, console, cancel, stack, builders=builders)
         try:
             with _progress(console, len(arms) * len(questions)) as update:
                 interleave(arms, questions, concurrency=concurrency, on_progress=update)

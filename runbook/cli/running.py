@@ -24,7 +24,7 @@ from manifests.store import Store
 from runbook.abandoning import abandonable
 from runbook.agents import AdapterAgent
 from runbook.cli.assembly import chosen_agent, may_write_haystacks
-from runbook.cli.build_ahead import BuildAhead, HaystackJob
+from runbook.cli.build_ahead import BUILDERS, BuildAhead, HaystackJob
 from runbook.cli.endpoints import refuse_refusing
 from runbook.cli.evaluators import Evaluators, open_evaluators, refuse_unofficial
 from runbook.cli.failures import Mistake
@@ -219,11 +219,11 @@ def open_stages(
     cancel: threading.Event,
     stack: ExitStack,
     *,
-    builders: int = 1,
+    builders: int = BUILDERS,
 ) -> Stages:
     """Open everything that can fail to open, the run folder last; all of it is closed with `stack`.
 
-    `builders` processes have the haystacks of coming questions ready, where there are several.
+    `builders` processes build the haystacks, those of coming questions too, where there are several.
     """
     config = prepared.config
     passed_over: list[str] = []

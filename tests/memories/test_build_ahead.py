@@ -42,7 +42,7 @@ def indexed(store):
 
 def test_as_many_as_wanted_are_ready_and_one_more_for_each_that_is_opened(many):
     store, jobs = many
-    ahead = BuildAhead(store.root, CAP_BYTES, [*jobs, *jobs], distance=2)
+    ahead = BuildAhead(store.root, CAP_BYTES, [*jobs, *jobs], distance=2, builders=1)
     haystacks = Haystacks(store, print, ahead=ahead)
     try:
         haystacks.open(jobs[0].slugs).close()
@@ -58,8 +58,8 @@ def test_as_many_as_wanted_are_ready_and_one_more_for_each_that_is_opened(many):
 
 def test_a_closed_builder_leaves_no_process_and_the_rest_is_built_by_who_needs_it(many):
     store, jobs = many
-    ahead = BuildAhead(store.root, CAP_BYTES, jobs, distance=1)
-    ahead.opened(jobs[0])
+    ahead = BuildAhead(store.root, CAP_BYTES, jobs, distance=1, builders=1)
+    ahead.opening(jobs[0])
     (builder,) = ahead._builders
     ahead.close()
     with pytest.raises(ProcessLookupError):
@@ -68,10 +68,35 @@ def test_a_closed_builder_leaves_no_process_and_the_rest_is_built_by_who_needs_i
         assert view.path.name in indexed(store)
 
 
+def test_what_somebody_waits_for_comes_before_what_will_be_asked_for(many):
+    store, jobs = many
+    ahead = BuildAhead(store.root, CAP_BYTES, jobs, distance=1, builders=1)
+    try:
+        ahead.opening(jobs[7])
+        built = indexed(store)
+        with Haystacks(store, print).open(jobs[7].slugs) as view:
+            assert view.path.name in built
+    finally:
+        ahead.close()
+
+
+def test_builders_that_are_killed_are_not_waited_for(many):
+    store, jobs = many
+    ahead = BuildAhead(store.root, CAP_BYTES, jobs, distance=1, builders=2)
+    try:
+        ahead.opening(jobs[0])
+        for builder in ahead._builders:
+            builder.process.kill()
+        with Haystacks(store, print, ahead=ahead).open(jobs[5].slugs) as view:
+            assert view.path.name in indexed(store)
+    finally:
+        ahead.close()
+
+
 def test_one_haystack_for_all_questions_starts_no_process(many):
     store, jobs = many
-    ahead = BuildAhead(store.root, CAP_BYTES, [jobs[0]] * 20, distance=4)
-    ahead.opened(jobs[0])
+    ahead = BuildAhead(store.root, CAP_BYTES, [jobs[0]] * 20, distance=4, builders=1)
+    ahead.opening(jobs[0])
     assert ahead._builders == []
 
 
