@@ -1,7 +1,7 @@
 """Exact token counts: from the reader's own server, or from its tokenizer file.
 
-Both count a context as the chat format of Qwen3.5 makes it: each image stands between two marks and becomes as
-many tokens as its size says; white space around the whole message is left out.
+Both count a context as the chat format of Qwen3.5 makes it: each image stands between two marks and becomes
+as many tokens as its size says; white space around the whole message is left out.
 """
 
 import hashlib
