@@ -3,8 +3,8 @@
     python -m tests.benchmarks.full_size --data DIR [--questions 451] [--memory rag-slice-bm25]
                                          [--concurrency 2] [--kill] [--scratch FOLDER]
 
-DIR keeps the generated data root (0.95 GB) between runs. Two passes over the same questions, each a process
-of its own: in the first every view and index is made, in the second those that were kept are there. Printed
+DIR keeps the generated data root (0.95 GB) between runs. Two passes, each a process of its own: in the first
+every view and index is made; the second asks the last 24 questions again, whose views are still there. Printed
 are the import and the search terms, the wait for view and index, the query, what the harness costs beside
 them, disk at its peak, resident memory, and how wrong the progress line was. Beside them the floor of a view:
 the same links and folders made by nothing but a loop. `--kill` kills the first pass halfway and resumes it.
@@ -20,6 +20,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,6 +32,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 GENERATOR = REPOSITORY.parent / "shared" / "tools" / "make_haystack.py"
 PROGRAM = (sys.executable, "-c", "from runbook.cli import main; main()")
 LEFT = re.compile(r"(\d+)/\d+ questions?, .*about (\d+) s left")
+AGAIN = 24
 MB = 1e6
 
 
@@ -41,6 +43,8 @@ class Watched:
     seconds: float = 0.0
     resident: float = 0.0
     """Peak of the process itself, bytes."""
+    together: float = 0.0
+    """Peak of it and its children, bytes; pages that they share count several times."""
     views: float = 0.0
     """Peak of views and indexes on disk, bytes; links to the store not counted."""
     told: list[tuple[float, float]] = field(default_factory=list)
@@ -64,32 +68,40 @@ def main() -> None:
 
 def measure(folder: Path, chosen: argparse.Namespace) -> None:
     data = chosen.data
-    options = ["--data", data, "--tier", "medium", "--memory", chosen.memory, "--limit", chosen.questions]
+    asked = question_ids(data, chosen.questions)
+    options = ["--data", data, "--tier", "medium", "--memory", chosen.memory]
     options += ["--store", folder / "store", "--concurrency", chosen.concurrency, "--sandbox", "auto"]
     print(f"load {os.getloadavg()[0]:.1f} on {len(os.sched_getaffinity(0))} processors")
     begun = time.monotonic()
-    import_lme_v2(data, Store.open(folder / "store"), only=named(data, chosen.questions))
+    import_lme_v2(data, Store.open(folder / "store"), only=named(data, asked))
     imported = time.monotonic()
     store = Store.open(folder / "store")
     prepare_terms(store, store.slugs(), lambda _done, _total: None)
     done = time.monotonic()
     print(f"import: {imported - begun:.0f} s; search terms, once for a store: {done - imported:.0f} s")
-    for name in ("first pass", "second pass"):
+    for name, ids in (("first pass", asked), ("second pass", asked[-AGAIN:])):
         out = folder / name.replace(" ", "-")
-        command = [*PROGRAM, "eval", "run", *map(str, options), "--out", str(out)]
+        chosen_ids = folder / f"{out.name}.txt"
+        chosen_ids.write_text("\n".join(ids))
+        questions = ["--questions", str(chosen_ids), "--out", str(out)]
+        command = [*PROGRAM, "eval", "run", *map(str, options), *questions]
         if chosen.kill and name == "first pass":
-            kill_halfway(command, out, chosen.questions)
+            kill_halfway(command, out, len(ids))
             command = [*PROGRAM, "eval", "resume", str(out)]
         tell(name, watched(command, folder / "store" / "views"), out, chosen)
         subprocess.run([*PROGRAM, "eval", "show", str(out)], check=True)
     print(f"floor of a view, a loop of links and folders: {links_floor(folder / 'store'):.2f} s")
 
 
-def named(data: Path, questions: int) -> set[str]:
-    """The trajectories that the haystacks of the first questions name."""
+def question_ids(data: Path, questions: int) -> list[str]:
     lines = (data / "questions.jsonl").read_text().splitlines()[:questions]
+    return [json.loads(line)["id"] for line in lines]
+
+
+def named(data: Path, questions: list[str]) -> set[str]:
+    """The trajectories that the haystacks of these questions name."""
     haystacks = json.loads((data / "haystacks" / "lme_v2_medium.json").read_bytes())
-    return {one for line in lines for one in haystacks[json.loads(line)["id"]]}
+    return {one for question in questions for one in haystacks[question]}
 
 
 def kill_halfway(command: list[str], out: Path, questions: int) -> None:
@@ -109,7 +121,8 @@ def watched(command: list[str], views: Path) -> Watched:
 
     def look() -> None:
         while process.poll() is None:
-            seen.resident = max(seen.resident, resident(process.pid))
+            seen.resident = max(seen.resident, resident(process.pid, "VmHWM"))
+            seen.together = max(seen.together, sum(resident(one, "VmRSS") for one in family(process.pid)))
             seen.views = max(seen.views, own_bytes(views))
             time.sleep(0.5)
 
@@ -129,13 +142,22 @@ def watched(command: list[str], views: Path) -> Watched:
     return seen
 
 
-def resident(pid: int) -> float:
+def resident(pid: int, figure: str) -> float:
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return 0.0
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    found = re.search(rf"{figure}:\s+(\d+) kB", status)
     return float(found[1]) * 1024 if found else 0.0
+
+
+def family(pid: int) -> list[int]:
+    """A process and its children."""
+    found = [pid]
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            found += map(int, path.read_text().split())
+    return found
 
 
 def own_bytes(views: Path) -> float:
@@ -163,7 +185,7 @@ def tell(name: str, seen: Watched, out: Path, chosen: argparse.Namespace) -> Non
         f"wait for view and index {spread(waits)} s; query {spread(queries)} s; "
         f"at most {beside:.2f} s a question beside them (start-up and idle threads included), "
         f"{written / MB:.2f} MB a question written; views and indexes at most {seen.views / MB:.0f} MB; "
-        f"resident at most {seen.resident / MB:.0f} MB; progress lines wrong by "
+        f"resident at most {seen.resident / MB:.0f} MB, with its children {seen.together / MB:.0f} MB; progress lines wrong by "
         f"{100 * statistics.fmean(wrong) if wrong else 0:.0f} % of the run on average"
     )
 
