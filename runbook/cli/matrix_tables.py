@@ -1,6 +1,6 @@
 """The tables of `runbook eval matrix`: figures, differences, and what preparing took."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from evals.matrix.table import ArmRow, MatrixTable
 
 _MEASURES = {"all_pieces_hit": "all pieces", "answer_in_context": "in context"}
-_NAME_CELLS = 20  # of a name that are never folded
+_NAME_CELLS = 20  # of a name that are not folded while there is room for them
+_LEAST_CELLS = 9
+_ANY_WIDTH = 1000
 _LEGEND = (
     "hit: share of gold pieces; in context: share of answers that a context holds; accuracy: of all "
     "questions. In brackets 95 % intervals: Wilson's, of hits by a bootstrap over clusters of questions. "
@@ -35,7 +37,12 @@ _INSERT = (
 def print_matrix(console: Console, table: "MatrixTable") -> None:
     """What each arm found and took, the differences, and the insert side, as wide as the console allows."""
     rows = table.rows
-    _print_widest(console, _figures(rows, hit_intervals=True), _figures(rows, hit_intervals=False))
+    _print_widest(
+        console,
+        _figures(rows, hit_intervals=True),
+        _figures(rows, hit_intervals=False),
+        _figures(rows, hit_intervals=False, name_cells=_LEAST_CELLS),
+    )
     _say(console, _LEGEND)
     if table.differences:
         console.print()
@@ -55,9 +62,8 @@ def print_matrix(console: Console, table: "MatrixTable") -> None:
 
 def _print_widest(console: Console, *tables: Table) -> None:
     """The first that fits, else the last."""
-    fitting = (
-        one for one in tables if Measurement.get(console, console.options, one).minimum <= console.width
-    )
+    anywhere = console.options.update(width=_ANY_WIDTH)
+    fitting = (one for one in tables if Measurement.get(console, anywhere, one).minimum <= console.width)
     console.print(next(fitting, tables[-1]))
 
 
@@ -65,10 +71,9 @@ def _say(console: Console, line: str) -> None:
     console.print(inert(line), soft_wrap=False)
 
 
-def _figures(rows: "list[ArmRow]", *, hit_intervals: bool) -> Table:
-    drawn = _table(
-        (row.name for row in rows), "arm", "hit", "in context", "accuracy", "p50/p95 s", "tokens", "USD"
-    )
+def _figures(rows: "list[ArmRow]", *, hit_intervals: bool, name_cells: int = _NAME_CELLS) -> Table:
+    names = [row.name for row in rows]
+    drawn = _table(names, name_cells, "arm", "hit", "in context", "accuracy", "p50/p95 s", "tokens", "USD")
     for row in rows:
         cells = [
             inert(row.name),
@@ -85,7 +90,9 @@ def _figures(rows: "list[ArmRow]", *, hit_intervals: bool) -> Table:
 
 def _differences(table: "MatrixTable") -> Table:
     titles = ("measure", "n", "points (95 %)", "p", "Holm", "latency")
-    drawn = _table((one.arm for one in table.differences), f"against {inert(table.reference)}", *titles)
+    drawn = _table(
+        [one.arm for one in table.differences], _NAME_CELLS, f"against {inert(table.reference)}", *titles
+    )
     for one in table.differences:
         between = one.interval
         ends = f" ({100 * between.low:+.0f} to {100 * between.high:+.0f})" if between else ""
@@ -103,8 +110,10 @@ def _differences(table: "MatrixTable") -> Table:
 
 
 def _inserts(rows: "list[ArmRow]") -> Table:
+    names = [row.name for row in rows]
     drawn = _table(
-        (row.name for row in rows),
+        names,
+        _NAME_CELLS,
         "insert side",
         "haystacks",
         "s",
@@ -150,11 +159,11 @@ def _pieces(pools: dict[str, float]) -> str:
     return ", ".join(f"{pool} {pools[pool]:.1f}" for pool in sorted(pools))
 
 
-def _table(names: Iterable[str], *titles: str) -> Table:
-    """A table whose first column holds names, which are folded where they are long and room is short."""
+def _table(names: Sequence[str], name_cells: int, *titles: str) -> Table:
+    """A table whose first column holds names, of which so many cells are never folded."""
     drawn = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     longest = max(map(cell_len, (titles[0], *map(inert, names))))
-    drawn.add_column(titles[0], overflow="fold", min_width=min(_NAME_CELLS, longest))
+    drawn.add_column(titles[0], overflow="fold", min_width=min(name_cells, longest))
     for title in titles[1:]:
         drawn.add_column(title, justify="right", no_wrap=True)
     return drawn
