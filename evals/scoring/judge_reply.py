@@ -8,6 +8,8 @@ import json
 import re
 from typing import Literal
 
+from runbook.half_characters import without_halves
+
 Label = Literal[0, 1]
 
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL | re.IGNORECASE)
@@ -29,17 +31,19 @@ def strict_verdict(reply: str) -> tuple[Label, str]:
     Raises UnusableReplyError for other text beside it, a second object, a key given twice, a label that is
     not the number 0 or 1, and a missing or empty reason.
     """
-    text = _LEADING_THOUGHT.sub("", reply, count=1).strip()
+    text = without_halves(_LEADING_THOUGHT.sub("", reply, count=1).strip())
     fenced = _FENCE.fullmatch(text)
     try:
         value = json.loads(fenced.group(1) if fenced else text, object_pairs_hook=_unique_keys)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except UnusableReplyError:
+        raise
+    except (ValueError, RecursionError) as error:  # no JSON, a number of thousands of digits, or too deep
         raise UnusableReplyError(f"not exactly one JSON object: {error}") from error
     if not isinstance(value, dict):
         raise UnusableReplyError("not a JSON object")
     label, reason = value.get("label"), value.get("reason")
     if type(label) is not int or label not in (0, 1):
-        raise UnusableReplyError(f"the label is {label!r}, not 0 or 1")
+        raise UnusableReplyError(f"the label is {_shown(label)}, not 0 or 1")
     if not isinstance(reason, str) or not reason.strip():
         raise UnusableReplyError("there is no reason")
     return _label(label), reason.strip()
@@ -59,11 +63,11 @@ def lenient_verdict(reply: str) -> tuple[Label, str]:
     1, the first thing in the text that looks like a label counts, and the whole text is the reason.
     Raises UnusableReplyError where there is neither.
     """
-    text = _without_fence(reply.strip())
+    text = without_halves(_without_fence(reply.strip()))
     value = _outermost_object(text)
     label = value.get("label")
     if isinstance(label, list | dict):
-        raise UnusableReplyError(f"the label is {label!r}, not 0 or 1")
+        raise UnusableReplyError(f"the label is {_shown(label)}, not 0 or 1")
     if isinstance(label, int | float | str) and label in (0, 1, "0", "1"):
         reason = value.get("reason")
         return _label(int(label)), "" if reason is None else str(reason).strip()
@@ -93,6 +97,11 @@ def _outermost_object(text: str) -> dict[str, object]:
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, or too deep
         raise UnusableReplyError(f"unreadable JSON: {error}") from error
     return value
+
+
+def _shown(label: object) -> str:
+    """A wrong label in a few words, whatever it is."""
+    return "a list or object" if isinstance(label, list | dict) else f"{label!r:.80}"
 
 
 def _label(number: int) -> Label:

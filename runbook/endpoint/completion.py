@@ -7,6 +7,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict
 
 from runbook.endpoint.usage import Usage
+from runbook.half_characters import without_halves
 
 _SHOWN_CHARACTERS = 200
 _STATUS = re.compile(r"[1-5][0-9]{2}")
@@ -71,13 +72,21 @@ def _parse(body: bytes) -> Mapping[str, object]:
     if start == b"<":
         raise MalformedReply("the reply is HTML, not JSON (does the address lack its /v1?)")
     try:
-        value = orjson.loads(body)
+        value = _loads(body)
     except orjson.JSONDecodeError:
         shown = body[:_SHOWN_CHARACTERS].decode("utf-8", "replace")
         raise MalformedReply(f"the reply of {len(body)} bytes is not whole JSON: {shown!r}") from None
     if not isinstance(value, Mapping):
         raise MalformedReply("the reply is not a JSON object")
     return value
+
+
+def _loads(body: bytes) -> object:
+    """Also of a server that cuts texts within a character and escapes what is left. Raises JSONDecodeError."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return orjson.loads(without_halves(body.decode("utf-8", "replace")))
 
 
 def _reported(error: object) -> ReportedError:

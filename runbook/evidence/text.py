@@ -1,7 +1,7 @@
 """From the bytes an agent wrote to one JSON object: lenient on form, every repair named.
 
 A BOM, a code fence, text around the object, several objects (the last one with a known key counts), raw
-line breaks in strings, doubled keys and NaN are repaired. What is not UTF-8 or holds no object is refused.
+line breaks in strings, doubled keys, halves of characters and NaN are repaired. What is not UTF-8 or holds no object is refused.
 """
 
 import json
@@ -9,6 +9,8 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
+
+from runbook.half_characters import without_halves
 
 _BOM = b"\xef\xbb\xbf"
 _OBJECT_START = re.compile(r'\{\s*(?=["}])')
@@ -49,8 +51,11 @@ def find_object(data: bytes, known_keys: Collection[str]) -> FoundObject:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise NotUtf8(f"not UTF-8: {error.reason} at byte {error.start}") from error
-    found = _scan(text, known_keys)
-    repairs += _form_repairs(text, found)
+    whole = without_halves(text)
+    if whole != text:
+        repairs.append("halves of characters replaced")
+    found = _scan(whole, known_keys)
+    repairs += _form_repairs(whole, found)
     return FoundObject(found.value, [*repairs, *found.repairs])
 
 

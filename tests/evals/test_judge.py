@@ -73,6 +73,8 @@ def test_gotchas_have_their_own_rubric(model, config, make_question):
         '{"label": 1, "label": 0, "reason": "x"}',
         f"[{RIGHT}]",
         "[" * 5_000,
+        f'{{"label": {"1" * 5_000}, "reason": "x"}}',
+        f'{{"label": {"[" * 900}{"]" * 900}, "reason": "x"}}',
     ],
 )
 def test_a_reply_that_is_no_verdict_is_asked_for_again(model, config, question, unusable):

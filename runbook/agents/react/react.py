@@ -213,7 +213,7 @@ def use(asked: Asked) -> Result:
         result = run(str(values[needed]), values)
     except KeyError as error:
         result = Result(f"there is no tool or argument {error}; there are {ARGUMENT}", is_error=True)
-    except (OSError, ValueError, TypeError) as error:  # no such file, no JSON, a NUL in a command
+    except (OSError, ValueError, TypeError, RecursionError) as error:  # no file, no JSON, a NUL in a command
         result = Result(f"{type(error).__name__}: {error}", is_error=True)
     told = {key: value for key, value in vars(result).items() if key not in ("text", "image")}
     seconds = round(time.monotonic() - begun, 3)
@@ -233,7 +233,7 @@ def _command(asked: Asked) -> str:
     """What a call is about; the raw arguments where they cannot be read."""
     try:
         return str(json.loads(asked.arguments)[ARGUMENT[asked.name]])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return asked.arguments
 
 
