@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from .errors import DataError
 
 MAX_LINE: Final = 64 * 2**20  # bytes
-PIECE: Final = 8 * 2**20  # bytes
+PIECE: Final = 4 * 2**20  # bytes
 BOM: Final = b"\xef\xbb\xbf"
 _BLOCK = 2**18  # of the rest of a line that goes on after its piece
 
