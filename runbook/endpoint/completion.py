@@ -82,7 +82,7 @@ def _parse(body: bytes) -> Mapping[str, object]:
 
 
 def _loads(body: bytes) -> object:
-    """Also of a server that cuts texts within a character and escapes what is left. Raises JSONDecodeError."""
+    """Also where texts were cut within a character, and what was left escaped. Raises JSONDecodeError."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:

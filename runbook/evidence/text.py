@@ -1,7 +1,8 @@
 """From the bytes an agent wrote to one JSON object: lenient on form, every repair named.
 
 A BOM, a code fence, text around the object, several objects (the last one with a known key counts), raw
-line breaks in strings, doubled keys, halves of characters and NaN are repaired. What is not UTF-8 or holds no object is refused.
+line breaks in strings, doubled keys, halves of characters and NaN are repaired. What is not UTF-8 or holds
+no object is refused.
 """
 
 import json
