@@ -4,10 +4,11 @@
                                          [--concurrency 2] [--kill] [--scratch FOLDER]
 
 DIR keeps the generated data root (0.95 GB) between runs. Two passes, each a process of its own: in the first
-every view and index is made; the second asks the last 24 questions again, whose views are still there. Printed
-are the import and the search terms, the wait for view and index, the query, what the harness costs beside
-them, disk at its peak, resident memory, and how wrong the progress line was. Beside them the floor of a view:
-the same links and folders made by nothing but a loop. `--kill` kills the first pass halfway and resumes it.
+every view and index is made; the second asks the last 24 questions again, whose views are still there.
+Printed are the import and the search terms, the wait for view and index, the query, what the harness costs
+beside them, disk at its peak, resident memory, and how wrong the progress line was. Beside them the floor of
+a view: the same links and folders made by nothing but a loop. `--kill` kills the first pass halfway and
+resumes it.
 """
 
 import argparse
@@ -185,7 +186,8 @@ def tell(name: str, seen: Watched, out: Path, chosen: argparse.Namespace) -> Non
         f"wait for view and index {spread(waits)} s; query {spread(queries)} s; "
         f"at most {beside:.2f} s a question beside them (start-up and idle threads included), "
         f"{written / MB:.2f} MB a question written; views and indexes at most {seen.views / MB:.0f} MB; "
-        f"resident at most {seen.resident / MB:.0f} MB, with its children {seen.together / MB:.0f} MB; progress lines wrong by "
+        f"resident at most {seen.resident / MB:.0f} MB, with its children {seen.together / MB:.0f} MB; "
+        f"progress lines wrong by "
         f"{100 * statistics.fmean(wrong) if wrong else 0:.0f} % of the run on average"
     )
 
