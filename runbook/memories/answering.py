@@ -70,8 +70,8 @@ def answer(
     """Search, render, and say how it went; a model's failure is the outcome, with the empty context.
 
     The clock runs from here until the context is there; reused calls add what they took when recorded. The
-    calls are then written to the attempt's folder, which a query without any has not. `insert` is what
-    preparing the haystack took, for the first query after it.
+    attempt and its calls are then written to a folder. `insert` is what preparing the haystack took, for the
+    first query after it.
 
     Raises OSError where the disk is full.
     """
@@ -122,10 +122,11 @@ def answer(
 def _written(
     record: AttemptRecord, attempts: Path, log: QueryLog | None, insert: InsertSide | None
 ) -> AttemptRecord:
-    """The record, in a folder beside the calls of the query and of preparing, where there are any."""
+    """The record, in its folder beside the calls of the query and of preparing, where there are any.
+
+    Every attempt has a folder, so that its number is no other's: a cascade makes attempts of two memories.
+    """
     calls = {CALLS: log.ledger.calls if log else [], INSERT_CALLS: insert.calls if insert else []}
-    if not any(calls.values()):
-        return record
     numbered = record.model_copy(update={"number": next_attempt_number(attempts)})
     folder = attempts / str(numbered.number)
     folder.mkdir(parents=True)

@@ -15,7 +15,7 @@ CONTROLLER_SAMPLING = Sampling(temperature=0.6, top_p=0.95, top_k=20, max_output
 class CascadeSettings(BaseModel):
     """A quick memory that answers where it is sure, and a slow one for the rest."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     quick: str = "rag-slice"
     slow: str = "agent"
@@ -26,7 +26,7 @@ class CascadeSettings(BaseModel):
 class RetrievalSettings(BaseModel):
     """Which models prepare and search, and how much comes into a context."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     embedding: EmbeddingConfig | None = None
     controller: EndpointConfig | None = None
@@ -44,6 +44,6 @@ class RetrievalSettings(BaseModel):
     events: int = Field(default=6, ge=1, le=100)
     notes: int = Field(default=3, ge=1, le=100)
     """Of each kind: procedures, hints."""
-    summary_characters: int = Field(default=12_000, ge=0)
+    summary_characters: int = Field(default=12_000, ge=0, le=10**7)
     """Of the haystack's orientation, shown to the controller."""
     cascade: CascadeSettings = CascadeSettings()

@@ -88,3 +88,15 @@ def test_a_memory_without_confidence_makes_no_cascade(runs):
     quick, slow = runs
     with pytest.raises(CascadeError, match="memories that search tell one"):
         cascade_curve(slow, quick, {})
+
+
+def test_the_attempts_of_both_memories_have_numbers_and_folders_of_their_own(bench):
+    quick, slow = bench.memory("rag-slice-bm25"), bench.memory("rag-slice")
+    both = Cascade(quick, slow, 1.1)
+    both.insert(bench.haystack)
+    task = bench.task()
+    result = both.query(task)
+    assert [(one.number, one.agent) for one in result.attempts] == [(1, "rag-slice-bm25"), (2, "rag-slice")]
+    assert sorted(path.name for path in task.folder.glob("*/*")) == [
+        *("attempt.json", "attempt.json", "insert_calls.jsonl", "model_calls.jsonl")
+    ]

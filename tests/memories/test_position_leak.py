@@ -30,6 +30,6 @@ def test_first_beating_random_is_flagged(tmp_path, leaky, run):
     assert found.leaks
     assert "POSITION LEAK" in str(found)
     first = read_run(tmp_path / "first")
-    within = leak_within([result.query for result in first.results.values()])
+    within = leak_within(first.results.values())
     assert within.questions == 8
     assert summarise(first.folder)["position_leak"]["told"] == str(within)
