@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import orjson
 from PIL import Image
@@ -46,6 +46,20 @@ class TokenCounter(Protocol):
         ...
 
 
+def _side(value: Any) -> int:
+    return _within(int(value), 10_000)
+
+
+def _pixels(value: Any) -> int:
+    return _within(int(value), 2**40)
+
+
+def _within(number: int, most: int) -> int:
+    if not 1 <= number <= most:
+        raise ValueError(f"{number} is not from 1 to {most}")
+    return number
+
+
 @dataclass(frozen=True, slots=True)
 class ImageTokens:
     """How a vision model cuts an image into patches; the defaults suit the Qwen3 family."""
@@ -57,20 +71,26 @@ class ImageTokens:
 
     @classmethod
     def from_preprocessor_config(cls, path: Path) -> "ImageTokens":
-        """The numbers of a model's preprocessor_config.json; raises ValueError where they are missing."""
+        """The numbers of a model's preprocessor_config.json.
+
+        Raises ValueError where they are missing, or no image could be cut by them.
+        """
         try:
             values = orjson.loads(path.read_bytes())
             size = values.get("size") or {}
-            return cls(
-                patch_size=int(values["patch_size"]),
-                merge_size=int(values["merge_size"]),
-                min_pixels=int(values.get("min_pixels") or size["shortest_edge"]),
-                max_pixels=int(values.get("max_pixels") or size["longest_edge"]),
+            found = cls(
+                patch_size=_side(values["patch_size"]),
+                merge_size=_side(values["merge_size"]),
+                min_pixels=_pixels(values.get("min_pixels") or size["shortest_edge"]),
+                max_pixels=_pixels(values.get("max_pixels") or size["longest_edge"]),
             )
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise ValueError(
-                f"{path}: no patch_size, merge_size and pixel limits in it (give the model's own file)"
+                f"{path}: no patch_size, merge_size or pixel limits above 0 in it (give the model's file)"
             ) from error
+        if found.min_pixels > found.max_pixels:
+            raise ValueError(f"{path}: its least pixels are more than its most (give the model's own file)")
+        return found
 
     def of_size(self, width: int, height: int) -> int:
         """Tokens of an image, which is scaled to whole cells within the pixel limits first."""

@@ -19,12 +19,13 @@ TOML or JSON, by suffix:
 """
 
 import hashlib
-import tomllib
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from runbook.toml_reading import TomlError, parse_toml
 
 MAX_BYTES = 4 * 1024 * 1024
 
@@ -96,12 +97,11 @@ def _parsed(path: Path, data: bytes) -> Any:
     try:
         if path.suffix == ".json":
             return orjson.loads(data)
-        return tomllib.loads(data.decode("utf-8"))
-    except (orjson.JSONDecodeError, tomllib.TOMLDecodeError) as error:
-        kind = "JSON" if path.suffix == ".json" else "TOML"
-        raise ErrataError(f"{path} is no valid {kind}: {error}") from None
-    except UnicodeDecodeError:
-        raise ErrataError(f"{path} is not UTF-8: save it as UTF-8") from None
+        return parse_toml(data)
+    except orjson.JSONDecodeError as error:
+        raise ErrataError(f"{path} is no valid JSON: {error}") from None
+    except TomlError as error:
+        raise ErrataError(f"{path} is no valid TOML: {error}") from None
 
 
 def _first(error: ValidationError) -> str:

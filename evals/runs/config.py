@@ -1,11 +1,11 @@
 """What a run was asked to do: the content of `run.json`, enough to resume it or do it again."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from runbook.endpoint.config import EndpointConfig
+from runbook.endpoint.config import EndpointConfig, HttpAddress
 from runbook.gateway.settings import GatewaySettings
 from runbook.memories.settings import RetrievalSettings
 
@@ -34,15 +34,15 @@ class TunedOn(BaseModel):
 
     digest: str
     """SHA-256 of their sorted ids, one a line."""
-    questions: int = Field(ge=1)
-    settings: int = Field(ge=1)
+    questions: int = Field(ge=1, le=10**9)
+    settings: int = Field(ge=1, le=10**9)
     """How many settings were tried."""
 
 
 class RunConfig(BaseModel):
     """Resolved settings of a run."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     data: Path
     tier: str = "small"
@@ -59,7 +59,7 @@ class RunConfig(BaseModel):
     """What an agent with a model asks its provider for."""
     effort: str = ""
     """Reasoning effort in the agent's own words; "" is left to the agent."""
-    model_url: str | None = None
+    model_url: HttpAddress | None = None
     """Where the model answers, in place of the gateway's provider for the agent's protocol."""
     model_key: str | None = None
     """Name of the environment variable with the key for `model_url`; None: it wants no key."""
@@ -82,24 +82,24 @@ class RunConfig(BaseModel):
     """The reader's tokenizer.json, as the `tokenizers` package reads it."""
     preprocessor: Path | None = None
     """The reader's preprocessor_config.json, which tells how many tokens an image takes."""
-    limit: int | None = Field(default=None, ge=1)
-    sample: int | None = Field(default=None, ge=1)
+    limit: int | None = Field(default=None, ge=1, le=10**9)
+    sample: int | None = Field(default=None, ge=1, le=10**9)
     """So many questions, each type with its share."""
-    gates: tuple[int, ...] = (3, 10)
+    gates: tuple[Annotated[int, Field(ge=0, le=10**9)], ...] = (3, 10)
     """After so many questions the run stops where infrastructure failed."""
-    question_ids: tuple[str, ...] | None = None
+    question_ids: tuple[str, ...] | None = Field(default=None, min_length=1)
     """Only these questions, from --questions; None means all."""
     concurrency: int = Field(default=2, ge=1, le=64)
-    views_gb: float = Field(default=2.0, gt=0)
+    views_gb: float = Field(default=2.0, gt=0, le=1e6)
     """Disk, in GB, that haystack views and indexes may take while the run goes on; those used longest ago
     are removed, and made again from the store when they are needed."""
-    attempts: int = Field(default=3, ge=1)
-    timeout: float = Field(default=1800.0, gt=0)
+    attempts: int = Field(default=3, ge=1, le=1000)
+    timeout: float = Field(default=1800.0, gt=0, le=1e6)
     """Deadline of one attempt in seconds."""
-    grace: float = Field(default=10.0, ge=0)
-    idle: float = Field(default=300.0, gt=0)
+    grace: float = Field(default=10.0, ge=0, le=1e6)
+    idle: float = Field(default=300.0, gt=0, le=1e6)
     """Seconds without output and model traffic after which an agent with a model counts as stalled."""
-    budget: int = Field(default=20, ge=1)
+    budget: int = Field(default=20, ge=1, le=10_000)
     """Distinct states the evidence may hold."""
     workflow: bool = True
     manifests: bool = True
@@ -107,7 +107,7 @@ class RunConfig(BaseModel):
     helper: bool = True
     candidates: bool = True
     tuned_on: TunedOn | None = None
-    seed: int = 0
+    seed: int = Field(default=0, ge=0, le=2**63 - 1)
     """Shuffles the order of questions, draws the random baseline, and is what all other seeds derive from."""
 
     @model_validator(mode="before")

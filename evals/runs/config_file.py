@@ -1,6 +1,5 @@
 """Settings of a run from a TOML file, changed by the command line; every complaint names file and key."""
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,8 @@ from evals.runs.config import RunConfig
 from evals.sampling import JUDGE_SAMPLING, READER_SAMPLING
 from runbook.complaints import of_system, of_validation
 from runbook.endpoint.config import Sampling
+from runbook.toml_reading import TomlError, parse_toml
+from runbook.toml_reading import read_toml as read_table
 
 PATHS = (
     *("data", "store", "upstream", "tokenizer", "preprocessor"),
@@ -57,11 +58,11 @@ def config_of(settings: dict[str, Any], where: str) -> RunConfig:
 def read_toml(file: Path) -> dict[str, Any]:
     """The content of a TOML file. Raises ConfigError where there is none."""
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return read_table(file)
     except OSError as error:
         raise ConfigError(of_system(error)) from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{file}: this is no TOML: {error}") from None
+    except TomlError as error:
+        raise ConfigError(str(error)) from None
 
 
 def place_paths(settings: dict[str, Any], folder: Path) -> None:
@@ -92,8 +93,8 @@ def _parsed(change: str) -> tuple[list[str], Any]:
     if not equals or not key.strip():
         raise ConfigError(f"--set {change}: write KEY=VALUE, for example --set timeout=600")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        value = parse_toml(f"value = {text}")["value"]
+    except TomlError:
         value = text  # what is no TOML value is text, so that words need no quotes
     return key.strip().split("."), value
 

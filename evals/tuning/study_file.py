@@ -6,7 +6,6 @@
 [variants.NAME.OPTION]   keys that change together; one option of each name is tried at a time
 """
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from runbook.complaints import of_system, of_validation
+from runbook.toml_reading import TomlError, read_toml
 
 Scalar = bool | int | float | str
 
@@ -25,7 +25,7 @@ class StudyError(ValueError):
 class StudyOptions(BaseModel):
     """What is looked for, and how surely."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     objective: Literal["lafs", "pareto"] | None = None
     """LAFS gain over the published points, or quality, latency and price side by side; None is lafs with a
@@ -38,21 +38,21 @@ class StudyOptions(BaseModel):
     """Share of the best quality below which a setting is of no use, however quick it is."""
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
     """Of the limits that stop a setting early."""
-    block: int = Field(default=5, ge=1)
+    block: int = Field(default=5, ge=1, le=10**9)
     """Questions between two looks at a setting."""
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, le=2**63 - 1)
     """Splits and orders the questions, and draws settings."""
 
 
 class Caps(BaseModel):
     """Where the study ends. Of money and hours the search leaves a quarter to confirm with."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     settings: int = Field(default=20, ge=1, le=10_000)
-    usd: float | None = Field(default=None, gt=0)
+    usd: float | None = Field(default=None, gt=0, le=1e9)
     """Of the memory's model calls; a reader's and a judge's are not counted."""
-    hours: float | None = Field(default=None, gt=0)
+    hours: float | None = Field(default=None, gt=0, le=1e6)
 
 
 class StudyFile(BaseModel):
@@ -74,14 +74,13 @@ class StudyFile(BaseModel):
 def read_study(file: Path) -> StudyFile:
     """Raises StudyError."""
     try:
-        text = file.read_text(encoding="utf-8")
-        return StudyFile.model_validate(tomllib.loads(text))
+        return StudyFile.model_validate(read_toml(file))
     except FileNotFoundError:
         raise StudyError(f"{file}: there is no such file") from None
     except OSError as error:
         raise StudyError(of_system(error)) from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise StudyError(f"{file}: this is no TOML: {error}") from None
+    except TomlError as error:
+        raise StudyError(str(error)) from None
     except ValidationError as error:
         raise StudyError(f"{file}: {of_validation(error)}") from None
 

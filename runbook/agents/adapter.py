@@ -3,7 +3,6 @@
 `runbook agents schema` prints the JSON Schema of the file; adapters.md explains it with examples.
 """
 
-import tomllib
 from typing import Self
 
 from pydantic import (
@@ -33,6 +32,7 @@ from runbook.agents.texts import (
 )
 from runbook.complaints import of_validation
 from runbook.gateway.records import Wire
+from runbook.toml_reading import TomlError, parse_toml
 from runbook.traces.streams import STREAMS
 
 PLACES = frozenset({"workspace", "python", "helpers", "tools", "home"})
@@ -212,13 +212,9 @@ def read_adapter(data: bytes, origin: str) -> Adapter:
     if len(data) > LARGEST:
         raise AdapterError(f"{origin}: has more than {LARGEST:,} bytes, so it is no adapter")
     try:
-        return Adapter.model_validate(tomllib.loads(data.decode("utf-8")))
-    except UnicodeDecodeError as error:
-        raise AdapterError(f"{origin}: not UTF-8 at byte {error.start}") from None
-    except tomllib.TOMLDecodeError as error:
+        return Adapter.model_validate(parse_toml(data))
+    except TomlError as error:
         raise AdapterError(f"{origin}: {error}") from None
-    except RecursionError:
-        raise AdapterError(f"{origin}: its lists or tables have too many levels") from None
     except ValidationError as error:
         raise AdapterError(f"{origin}: {_one_line(of_validation(error))}") from None
 

@@ -19,8 +19,17 @@ if TYPE_CHECKING:
 judging = typer.Typer(cls=Commands, no_args_is_help=True, help="Put judges to the test.")
 
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")]
+
+
+def _odd(votes: int | None) -> int | None:
+    if votes is not None and votes % 2 == 0:
+        raise Mistake("--votes: a majority needs an odd number of votes")
+    return votes
+
+
 Votes = Annotated[
-    int | None, typer.Option(min=1, max=99, help="Ask the judge so often, odd; the majority counts.")
+    int | None,
+    typer.Option(min=1, max=99, callback=_odd, help="Ask the judge so often, odd; the majority counts."),
 ]
 _MOST_SHOWN = 30
 

@@ -4,18 +4,25 @@ import os
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
+import orjson
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, SecretStr
 
 
-def _plain_http(url: str | None) -> str | None:
-    if url is None:
-        return None
+def _plain_http(url: str) -> str:
     if not _is_address(url):
         raise ValueError(f"{url!r} is no http or https address")
     parts = urlsplit(url)
-    if parts.username or parts.password:
+    if parts.username is not None or parts.password is not None:
         raise ValueError("the address holds a user name or password: give the key by environment variable")
+    if parts.query or parts.fragment:
+        raise ValueError(
+            "the address goes on after its path (? or #): leave that out; a key is named by its variable"
+        )
     return url
+
+
+HttpAddress = Annotated[str, AfterValidator(_plain_http)]
+"""Where a model answers. It is recorded and printed, so it must not hold a key."""
 
 
 def _is_address(url: str) -> bool:
@@ -28,41 +35,51 @@ def _is_address(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(host) and port != 0
 
 
+def _storable(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    try:
+        orjson.dumps(extra)
+    except TypeError:
+        raise ValueError(
+            "no request can hold this: a whole number beyond 64 bits, or too many levels"
+        ) from None
+    return extra
+
+
 class Sampling(BaseModel):
     """Sampling parameters; None is left to the provider."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    temperature: float | None = None
-    top_p: float | None = None
-    top_k: int | None = None
+    temperature: float | None = Field(default=None, ge=0, le=100)
+    top_p: float | None = Field(default=None, ge=0, le=1)
+    top_k: int | None = Field(default=None, ge=-1, le=10**9)
     reasoning_effort: str | None = None
-    max_output_tokens: int | None = Field(default=None, gt=0)
+    max_output_tokens: int | None = Field(default=None, gt=0, le=10**9)
     output_limit_name: Literal["max_tokens", "max_completion_tokens"] | None = None
     """What the provider calls the output limit; None is max_tokens with a base URL, else the other."""
     drop: tuple[str, ...] = ()
     """Names of parameters that this provider refuses; they are not sent."""
-    extra: dict[str, JsonValue] = Field(default_factory=dict)
+    extra: Annotated[dict[str, JsonValue], AfterValidator(_storable)] = Field(default_factory=dict)
     """Further fields of the request body, sent as they are."""
 
 
 class Address(BaseModel):
     """Where a model answers, and how patiently it is asked. The key itself never leaves this object."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     model: str = Field(min_length=1)
-    base_url: Annotated[str | None, AfterValidator(_plain_http)] = None
+    base_url: HttpAddress | None = None
     """None is the openai package's own default."""
     api_key: SecretStr | None = Field(default=None, exclude=True, repr=False)
     api_key_variable: str = "OPENAI_API_KEY"
     """Environment variable with the key, where none is given."""
-    timeout_seconds: float = Field(default=600.0, gt=0)
+    timeout_seconds: float = Field(default=600.0, gt=0, le=1e6)
     """Of one request, from sending to the last byte of its answer."""
-    connect_seconds: float = Field(default=10.0, gt=0)
-    retry_seconds: float = Field(default=900.0, ge=0)
+    connect_seconds: float = Field(default=10.0, gt=0, le=1e6)
+    retry_seconds: float = Field(default=900.0, ge=0, le=1e6)
     """No request is repeated later than this after the first one began, waits included."""
-    backoff_seconds: float = Field(default=1.0, gt=0)
+    backoff_seconds: float = Field(default=1.0, gt=0, le=1e6)
     """First step of the random exponential wait, where the provider names no time."""
 
     def key(self) -> str | None:
@@ -102,9 +119,9 @@ class EndpointConfig(Address):
 class EmbeddingConfig(Address):
     """A model that embeds texts."""
 
-    dimensions: int | None = Field(default=None, gt=0)
+    dimensions: int | None = Field(default=None, gt=0, le=10**6)
     """Asked of models that can shorten their vectors; None is the model's own number."""
-    max_input_tokens: int = Field(default=8_192, gt=0)
+    max_input_tokens: int = Field(default=8_192, gt=0, le=10**9)
     """Longer texts are cut before they are sent."""
     batch: int = Field(default=32, ge=1, le=2048)
     """Texts a request."""

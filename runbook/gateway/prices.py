@@ -1,6 +1,5 @@
 """The price table: dated, per model, in USD per million tokens."""
 
-import tomllib
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
@@ -8,9 +7,11 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from runbook.complaints import of_any
 from runbook.gateway.models import plain_name
 from runbook.gateway.records import Usage
 from runbook.gateway.settings import GatewayError
+from runbook.toml_reading import TomlError, parse_toml
 
 _MILLION = 1_000_000
 
@@ -18,18 +19,18 @@ _MILLION = 1_000_000
 class Rates(BaseModel):
     """USD per million tokens of each bucket. A cache rate that is left out is the input rate."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    cache_read: float | None = Field(default=None, ge=0)
-    cache_write: float | None = Field(default=None, ge=0)
+    input: float = Field(ge=0, le=1e9)
+    output: float = Field(ge=0, le=1e9)
+    cache_read: float | None = Field(default=None, ge=0, le=1e9)
+    cache_write: float | None = Field(default=None, ge=0, le=1e9)
 
 
 class LongRates(Rates):
     """Rates of a whole request whose input, cached or not, is longer than `above` tokens."""
 
-    above: int = Field(gt=0)
+    above: int = Field(gt=0, le=10**12)
 
 
 class Price(Rates):
@@ -73,9 +74,9 @@ class Prices:
         """
         try:
             text = (path or files(__package__).joinpath("prices.toml")).read_text(encoding="utf-8")
-            return cls(_Table.model_validate(tomllib.loads(text)).models)
-        except (OSError, UnicodeError, tomllib.TOMLDecodeError, ValidationError) as error:
-            raise GatewayError(f"{path or 'prices.toml'} is not a price table: {error}") from None
+            return cls(_Table.model_validate(parse_toml(text)).models)
+        except (OSError, UnicodeError, TomlError, ValidationError) as error:
+            raise GatewayError(f"{path or 'prices.toml'} is not a price table: {of_any(error)}") from None
 
     def items(self) -> Iterable[tuple[str, Price]]:
         """Every model and its price."""

@@ -5,23 +5,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from runbook.endpoint.config import HttpAddress
 from runbook.gateway.records import Wire
+
+_KEY_HEADERS = frozenset(
+    {"authorization", "proxy-authorization", "cookie", "api-key", "x-api-key", "x-goog-api-key"}
+)
 
 
 class GatewayError(Exception):
     """The gateway cannot do what was asked; the message says what to mend."""
 
 
+def _no_key(headers: Mapping[str, str]) -> Mapping[str, str]:
+    keys = sorted(name for name in headers if name.lower() in _KEY_HEADERS)
+    if keys:
+        raise ValueError(f"{keys[0]} holds a key, and settings are recorded: name it by key_env or key_file")
+    return headers
+
+
 class ProviderSettings(BaseModel):
     """One endpoint that models are reached at."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    base_url: str
+    base_url: HttpAddress
     """As an SDK of this provider takes it: with `/v1` for OpenAI wires (a bare host means the same), without
     for Anthropic and Gemini."""
     wires: tuple[Wire, ...]
@@ -29,22 +41,22 @@ class ProviderSettings(BaseModel):
     """Name of the environment variable that holds the key."""
     key_file: Path | None = None
     """A file that holds the key; wins over `key_env`. Neither: the endpoint wants no key."""
-    headers: Mapping[str, str] = {}
+    headers: Annotated[Mapping[str, str], AfterValidator(_no_key)] = {}
     """Sent with every request, for example an organisation; not for keys, because settings are recorded."""
-    concurrency: int = Field(default=16, ge=1)
+    concurrency: int = Field(default=16, ge=1, le=10_000)
     """Requests open at one time with this key."""
 
 
 class Budget(BaseModel):
     """Limits; None means no limit."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    calls: int | None = Field(default=None, ge=0)
-    tokens: int | None = Field(default=None, ge=0)
+    calls: int | None = Field(default=None, ge=0, le=10**9)
+    tokens: int | None = Field(default=None, ge=0, le=10**15)
     """Input (cached or not) and output of all calls whose usage is known."""
-    money_usd: float | None = Field(default=None, ge=0)
-    seconds: float | None = Field(default=None, ge=0)
+    money_usd: float | None = Field(default=None, ge=0, le=1e9)
+    seconds: float | None = Field(default=None, ge=0, le=1e9)
     """Wall time since the line, or the gateway, was opened."""
 
 
@@ -61,7 +73,7 @@ DEFAULT_ATTEMPT_BUDGET = Budget(calls=400, tokens=20_000_000, money_usd=10.0)
 class GatewaySettings(BaseModel):
     """Everything that holds for a whole run."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     providers: Mapping[str, ProviderSettings] = Field(default_factory=builtin_providers)
     attempt_budget: Budget = DEFAULT_ATTEMPT_BUDGET
@@ -72,10 +84,10 @@ class GatewaySettings(BaseModel):
     """What to do when the provider says that another model answered."""
     hosted_tools: Literal["refuse", "allow"] = "refuse"
     """Whether an agent may have the provider search, run code, call remote tools or fetch addresses."""
-    retry_seconds: float = Field(default=120, ge=0)
+    retry_seconds: float = Field(default=120, ge=0, le=1e6)
     """Wall time for retries since a line's last success; 0 means one try."""
-    connect_seconds: float = Field(default=15, gt=0)
-    silence_seconds: float = Field(default=600, gt=0)
+    connect_seconds: float = Field(default=15, gt=0, le=1e6)
+    silence_seconds: float = Field(default=600, gt=0, le=1e6)
     """A provider that sends nothing for so long has failed."""
     record: Path | None = None
     """Cassette to append all exchanges to."""

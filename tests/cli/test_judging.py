@@ -71,6 +71,9 @@ def test_a_calibration_prints_the_confusion_and_the_disagreements(
     assert told["judge"]["confusion"]["0"] == {"0": 0, "1": 1, "none": 0}
     assert told["agreement"] == {"count": 2, "agreed": 2, "kappa": None}
     assert told["disagreements"] == []
+    even = runbook("judge", "calibrate", cases, *judge, "--votes", "2")
+    assert (even.returncode, even.stderr.count("\n")) == (2, 1)
+    assert "--votes: a majority needs an odd number" in even.stderr
 
 
 def test_a_run_judged_again_shows_the_new_judge_and_keeps_the_old_one(
