@@ -53,7 +53,8 @@ class Snapshot:
     questions: int
     finished: int
     outcomes: Mapping[str, int]
-    right: int
+    right: float
+    """Of `scored`; a question with repeats counts with their mean."""
     scored: int
     running: list[RunningAttempt]
     new_failures: list[Failure]
@@ -144,7 +145,7 @@ class LiveRun:
             running += self._running(question_id, seen)
         results = [seen.result for seen in self._seen.values() if seen.result is not None]
         outcomes = Counter(one.outcome.value for one in results if one.outcome is not None)
-        scores = [one.score for one in results if one.score is not None]
+        scores = [score for one in results if (score := one.mean_score) is not None]
         wires = [
             wire
             for one in results

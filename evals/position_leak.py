@@ -1,10 +1,11 @@
 """Whether a data set tells by position where its answers are: `first` against `random` states."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from evals.recorded import RecordedRun
 from evals.runs.records import QueryRecord
+from evals.runs.results import QuestionResult
 from evals.statistics.paired import mcnemar
 
 LEVEL = 0.05
@@ -35,37 +36,34 @@ class LeakCheck:
         return f"no position leak: {counts}"
 
 
-def leak_within(queries: Sequence[QueryRecord]) -> LeakCheck | None:
+def leak_within(results: Iterable[QuestionResult]) -> LeakCheck | None:
     """From a run of `first` alone: answers in its contexts against those in random states; None without."""
-    found = [query.answer_in_context for query in queries if query.answer_in_context]
-    pairs = [(one.context, one.random_states) for one in found if one.context is not None]
-    return _check("answer_in_context", [(bool(first), bool(drawn)) for first, drawn in pairs])
+    answers = [one.answers[0].answer_in_context for one in results if one.answers]
+    return _check("answer_in_context", [(one.context, one.random_states) for one in answers if one])
 
 
 def leak_between(first: RecordedRun, drawn: RecordedRun) -> LeakCheck | None:
     """From runs of `first` and `random`: whole evidence found, else answers in context; None without any."""
     one, other = first.answered(), drawn.answered()
-    common = [(one[name].query, other[name].query) for name in one if name in other]
-    both = [(left, right) for left, right in common if left is not None and right is not None]
-    hits = [
-        (bool(left.evidence_recall.all_pieces_hit), bool(right.evidence_recall.all_pieces_hit))
-        for left, right in both
-        if left.evidence_recall
-        and right.evidence_recall
-        and left.evidence_recall.all_pieces_hit is not None
-        and right.evidence_recall.all_pieces_hit is not None
-    ]
-    if hits:
-        return _check("all_pieces_hit", hits)
-    answers = [
-        (bool(left.answer_in_context.context), bool(right.answer_in_context.context))
-        for left, right in both
-        if left.answer_in_context and right.answer_in_context
-    ]
-    return _check("answer_in_context", answers)
+    # Repeats of `first` are all the same, and McNemar's test is of one draw a question.
+    common = [(one[name].answers[0], other[name].answers[0]) for name in one if name in other]
+    hits = _check("all_pieces_hit", [(_all_hit(left), _all_hit(right)) for left, right in common])
+    return hits or _check(
+        "answer_in_context", [(_in_context(left), _in_context(right)) for left, right in common]
+    )
 
 
-def _check(measure: str, pairs: Sequence[tuple[bool, bool]]) -> LeakCheck | None:
+def _all_hit(query: QueryRecord) -> bool | None:
+    return query.evidence_recall.all_pieces_hit if query.evidence_recall else None
+
+
+def _in_context(query: QueryRecord) -> bool | None:
+    return query.answer_in_context.context if query.answer_in_context else None
+
+
+def _check(measure: str, found: Iterable[tuple[bool | None, bool | None]]) -> LeakCheck | None:
+    """Over the questions where both can be told."""
+    pairs = [(one, other) for one, other in found if one is not None and other is not None]
     if not pairs:
         return None
     only_first = sum(first and not drawn for first, drawn in pairs)

@@ -8,7 +8,6 @@ from evals.dataset import DataRoot, DatasetError, load_data_root
 from evals.question import Gold
 from evals.runs.config import RunRecord
 from evals.runs.folder import RunFolder
-from evals.runs.records import is_scoreless
 from evals.runs.results import QuestionResult, load_results
 
 
@@ -30,16 +29,12 @@ class RecordedRun:
         return self.record.config.reader is not None
 
     def answered(self) -> dict[str, QuestionResult]:
-        """The questions to which the memory has answered, well or not; no infrastructure failures."""
-        return {
-            one: result
-            for one, result in self.results.items()
-            if result.query is not None and not is_scoreless(result.query.outcome)
-        }
+        """The questions to which the memory has answered in any repeat, well or not."""
+        return {one: result for one, result in self.results.items() if result.answers}
 
     def scored(self) -> dict[str, QuestionResult]:
-        """The questions that have a score."""
-        return {one: result for one, result in self.answered().items() if result.score is not None}
+        """The questions that have a score in any repeat."""
+        return {one: result for one, result in self.answered().items() if result.mean_score is not None}
 
 
 def read_run(path: Path) -> RecordedRun:

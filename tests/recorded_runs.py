@@ -39,16 +39,25 @@ class Answer:
 
 
 def write_run(
-    path: Path, data_root: Path, answers: Mapping[str, Answer], *, versions: Any = None, **config: Any
+    path: Path,
+    data_root: Path,
+    answers: Mapping[str, Answer | tuple[Answer, ...]],
+    *,
+    versions: Any = None,
+    **config: Any,
 ) -> RunFolder:
     """A run over the questions of a data root, of which those in `answers` have records.
 
-    `config` holds settings of RunConfig; reader and judge are there where some answer has a score.
+    `config` holds settings of RunConfig; reader and judge are there where some answer has a score. A tuple
+    holds the agent's repeats.
     """
+    repeats = {one: given if isinstance(given, tuple) else (given,) for one, given in answers.items()}
     data = load_data_root(data_root, config.get("tier", "small"))
     settings: dict[str, Any] = {"data": data_root, "store": path.parent / "store", "sandbox": "process"}
-    if any(answer.score is not None for answer in answers.values()):
+    if any(answer.score is not None for given in repeats.values() for answer in given):
         settings |= {"reader": READER, "judge": JUDGE}
+    if (most := max(map(len, repeats.values()), default=1)) > 1:
+        settings["repeats"] = {"agent": most}
     ids = tuple(question.id for question in data.questions)
     record = RunRecord(
         created_at=STARTED,
@@ -63,22 +72,26 @@ def write_run(
         git_revision="abc",
     )
     folder = RunFolder.create(path, record)
-    for question_id, answer in answers.items():
+    for question_id, given in repeats.items():
         gold = (data.gold or {}).get(question_id)
-        spans = tuple(
-            Span(trajectory_id=one, start_state_index=start, end_state_index=end)
-            for one, start, end in answer.spans
-        )
-        folder.append(_query(question_id, answer, spans, evidence_recall(spans, gold) if gold else None))
-        if answer.score is not None:
-            folder.append(_reading(question_id, answer))
-            folder.append(_verdict(question_id, answer))
+        for repeat, answer in enumerate(given):
+            spans = tuple(
+                Span(trajectory_id=one, start_state_index=start, end_state_index=end)
+                for one, start, end in answer.spans
+            )
+            recall = evidence_recall(spans, gold) if gold else None
+            query = folder.append(_query(question_id, repeat, answer, spans, recall))
+            if answer.score is not None:
+                reading = folder.append(_reading(question_id, query.k, answer))
+                folder.append(_verdict(question_id, reading.k, answer))
     return folder
 
 
-def _query(question_id: str, answer: Answer, spans: tuple[Span, ...], recall: Any) -> QueryRecord:
+def _query(
+    question_id: str, repeat: int, answer: Answer, spans: tuple[Span, ...], recall: Any
+) -> QueryRecord:
     attempt = AttemptRecord(
-        number=1,
+        number=repeat + 1,
         outcome=answer.outcome,
         agent="scout",
         sandbox="process",
@@ -89,6 +102,7 @@ def _query(question_id: str, answer: Answer, spans: tuple[Span, ...], recall: An
     in_context = InContext(context=answer.in_context, gold_spans=None, random_states=None)
     return QueryRecord(
         question_id=question_id,
+        repeat=repeat,
         haystack_digest="h",
         view_seconds=0.0,
         forced=answer.forced,
@@ -105,10 +119,10 @@ def _query(question_id: str, answer: Answer, spans: tuple[Span, ...], recall: An
     )
 
 
-def _reading(question_id: str, answer: Answer) -> ReadingRecord:
+def _reading(question_id: str, query_k: int, answer: Answer) -> ReadingRecord:
     return ReadingRecord(
         question_id=question_id,
-        query_k=1,
+        query_k=query_k,
         outcome=Outcome.OK,
         reading=Reading(
             response=answer.response,
@@ -135,10 +149,10 @@ def _reading(question_id: str, answer: Answer) -> ReadingRecord:
     )
 
 
-def _verdict(question_id: str, answer: Answer) -> VerdictRecord:
+def _verdict(question_id: str, reading_k: int, answer: Answer) -> VerdictRecord:
     return VerdictRecord(
         question_id=question_id,
-        reading_k=1,
+        reading_k=reading_k,
         outcome=Outcome.OK,
         verdict=Verdict(
             score=1 if answer.score else 0,

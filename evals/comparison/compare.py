@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evals.aggregate import latency_figures
 from evals.comparison.differences import Difference, differences
 from evals.comparison.measures import MEASURES, Measure
 from evals.question import Gold
 from evals.recorded import RecordedRun
+from evals.runs.latency import official_latency
 from evals.runs.results import QuestionResult
 from evals.statistics.bootstrap import bootstrap_interval, mean_interval
 from evals.statistics.clusters import Clusters, clusters_of
@@ -48,7 +48,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Official latency over the common questions, in seconds."""
+    """Official latency over the common questions, in seconds; of a question the mean over its repeats."""
 
     questions: int
     a: dict[str, float | None]
@@ -204,14 +204,14 @@ def _tested(row: Row) -> Row:
 
 
 def _latency(pairs: Pairs, clusters: Clusters, seed: int) -> Latency | None:
-    seconds = np.array([[_seconds(one), _seconds(other)] for one, other in pairs.values()], dtype=float)
+    seconds = np.array([[one.seconds or 0.0, other.seconds or 0.0] for one, other in pairs.values()])
     if not np.all(seconds > 0):
         return None
     logs = np.log(seconds[:, 1] / seconds[:, 0])
     return Latency(
         questions=len(seconds),
-        a=latency_figures(seconds[:, 0].tolist()),
-        b=latency_figures(seconds[:, 1].tolist()),
+        a=official_latency(query for one, _ in pairs.values() for query in one.answers),
+        b=official_latency(query for _, other in pairs.values() for query in other.answers),
         difference=float((seconds[:, 1] - seconds[:, 0]).mean()),
         interval=mean_interval(seconds[:, 1] - seconds[:, 0], clusters, confidence=CONFIDENCE, seed=seed),
         ratio=float(np.exp(logs.mean())),
@@ -223,10 +223,6 @@ def _latency(pairs: Pairs, clusters: Clusters, seed: int) -> Latency | None:
             seed=seed,
         ),
     )
-
-
-def _seconds(result: QuestionResult) -> float:
-    return result.query.result.seconds if result.query else 0.0
 
 
 def _flips(pairs: Pairs, measure: Measure) -> list[Flip]:

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evals.runs.results import QuestionResult
+from evals.runs.results import QuestionResult, mean_over_answers
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A figure of a question, 0..1; None where the question has none."""
+    """A figure of a question, 0..1, the mean over its repeats; None where the question has none."""
 
     name: str
     yes_or_no: bool
@@ -21,18 +21,19 @@ def _score(result: QuestionResult) -> float | None:
 
 
 def _all_pieces_hit(result: QuestionResult) -> float | None:
-    recall = result.query.evidence_recall if result.query else None
-    return None if recall is None or recall.all_pieces_hit is None else float(recall.all_pieces_hit)
+    return mean_over_answers(
+        result, lambda one: one.evidence_recall.all_pieces_hit if one.evidence_recall else None
+    )
 
 
 def _evidence_hit(result: QuestionResult) -> float | None:
-    recall = result.query.evidence_recall if result.query else None
-    return None if recall is None else recall.hit
+    return mean_over_answers(result, lambda one: one.evidence_recall.hit if one.evidence_recall else None)
 
 
 def _answer_in_context(result: QuestionResult) -> float | None:
-    found = result.query.answer_in_context if result.query else None
-    return None if found is None or found.context is None else float(found.context)
+    return mean_over_answers(
+        result, lambda one: one.answer_in_context.context if one.answer_in_context else None
+    )
 
 
 ACCURACY = Measure("accuracy", True, _score)

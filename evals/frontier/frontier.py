@@ -54,7 +54,7 @@ def frontier(runs: Sequence[RecordedRun], tier: str, gold: Mapping[str, Gold], *
     Raises NoPointError for a run without any figure, KeyError for a tier without published points.
     """
     measure = measure_of(runs)
-    points = [point_of(run, measure) for run in runs]
+    points = [point_of(run, measure, gold) for run in runs]
     if measure is not ACCURACY:
         return _of_evidence(tier, measure.name, points, _remarks(points, runs, tier, with_reference=False))
     reference = REFERENCE[tier]

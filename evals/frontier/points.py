@@ -1,15 +1,17 @@
 """From runs to operating points, question by question, so that their gain can be resampled."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from evals.comparison.measures import ACCURACY, EVIDENCE_HIT, Measure
+from evals.question import Gold
 from evals.recorded import RecordedRun
+from evals.runs.score_interval import share_interval
 from evals.scoring.lafs import OperatingPoint
 from evals.statistics.frontier_gain import Scored
-from evals.statistics.intervals import Interval, wilson_interval
+from evals.statistics.intervals import Interval
 
 
 class NoPointError(ValueError):
@@ -43,20 +45,20 @@ def measure_of(runs: Sequence[RecordedRun]) -> Measure:
 
 
 def scored_of(run: RecordedRun, measure: Measure, question_ids: Sequence[str]) -> Scored:
-    """The run's figures and latencies in the order of the questions; NaN where it has none."""
+    """The run's figures and latencies in the order of the questions, each the mean over all repeats; NaN
+    where it has none."""
     answered = run.answered()
     rows = []
     for question_id in question_ids:
         result = answered.get(question_id)
-        value = measure.of(result) if result else None
-        known = result is not None and result.query is not None and value is not None
-        rows.append((value, result.query.result.seconds) if known else (np.nan, np.nan))  # type: ignore[union-attr]
+        pair = (measure.of(result), result.seconds) if result else (None, None)
+        rows.append((np.nan, np.nan) if None in pair else pair)
     values = np.array(rows, dtype=float).reshape(-1, 2)
     return Scored(values[:, 0], values[:, 1])
 
 
-def point_of(run: RecordedRun, measure: Measure) -> RunPoint:
-    """The run's operating point. Raises NoPointError."""
+def point_of(run: RecordedRun, measure: Measure, gold: Mapping[str, Gold]) -> RunPoint:
+    """The run's operating point; `gold` tells which questions stand together. Raises NoPointError."""
     scored = scored_of(run, measure, list(run.results))
     there = np.isfinite(scored.scores)
     count = int(there.sum())
@@ -66,11 +68,13 @@ def point_of(run: RecordedRun, measure: Measure) -> RunPoint:
     seconds = float(scored.seconds[there].mean())
     if seconds <= 0:
         raise NoPointError(f"{run.name} has a mean latency of {seconds} s, which cannot be")
-    hits = float(scored.scores[there].sum())
+    values = dict(
+        zip(np.array(list(run.results))[there].tolist(), scored.scores[there].tolist(), strict=True)
+    )
     return RunPoint(
         name=run.name,
-        value=hits / count,
-        interval=wilson_interval(round(hits), count) if np.isin(scored.scores[there], (0, 1)).all() else None,
+        value=float(scored.scores[there].mean()),
+        interval=share_interval(values, lambda: (gold, "")).ends if measure.yes_or_no else None,
         seconds=seconds,
         questions=count,
         coverage=count / total,

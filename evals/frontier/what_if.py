@@ -15,10 +15,12 @@ from statistics import fmean
 from evals.dataset import DataRoot
 from evals.evidence_recall import evidence_recall
 from evals.recorded import RecordedRun
+from evals.runs.records import QueryRecord
 from evals.runs.results import QuestionResult
 from manifests.store import Entry, Store
-from runbook.evidence import Evidence, InvalidEvidence, KnownTrajectories, read_evidence
+from runbook.evidence import Evidence, InvalidEvidence, KnownTrajectories, Span, read_evidence
 
+Timelines = Sequence[tuple[QueryRecord, Sequence["Moment"]]]
 DRAFTS = ("workspace", "notes", "drafts")
 _NAME = "%Y%m%dT%H%M%S.%fZ.json"
 _MOST = 2_000
@@ -34,12 +36,17 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """A run at one deadline; shares are 0..1, over the questions to which the memory has answered."""
+    """A run at one deadline; shares are 0..1, over the questions to which the memory has answered.
+
+    With repeats a question's figures are the means over its answers.
+    """
 
     deadline: float
     questions: int
+    answers: int
+    """To these questions, all repeats counted."""
     with_evidence: int
-    """Had a draft or the final evidence by then."""
+    """Answers that had a draft or the final evidence by then."""
     with_final: int
     """Had the final evidence by then."""
     seconds: float
@@ -50,7 +57,7 @@ class WhatIf:
     scored: int
     """Questions with a score in the run."""
     known: int
-    """Of these, the ones whose score at the deadline is known."""
+    """Of these, the ones whose scores at the deadline are all known."""
     accuracy_low: float | None
     """Were every score that is not known a 0; `accuracy_high` were it a 1."""
     accuracy_high: float | None
@@ -65,21 +72,23 @@ def what_if(run: RecordedRun, data: DataRoot, store: Store, deadlines: Sequence[
     """
     entries = {entry.id: entry for entry in store.entries()}
     timelines = {
-        question: timeline(run, result, _known(data.haystacks.get(question, ()), entries))
+        question: [
+            (query, timeline(run, query, _known(data.haystacks.get(question, ()), entries)))
+            for query in result.answers
+        ]
         for question, result in run.answered().items()
     }
     return [_at(run, data, timelines, deadline) for deadline in sorted(set(deadlines))]
 
 
-def timeline(run: RecordedRun, result: QuestionResult, known: KnownTrajectories) -> list[Moment]:
-    """All valid drafts of a question and, last, its final evidence, by time."""
-    assert result.query is not None
-    query = result.query.result
+def timeline(run: RecordedRun, record: QueryRecord, known: KnownTrajectories) -> list[Moment]:
+    """All valid drafts of an answer and, last, its final evidence, by time."""
+    query = record.result
     moments = []
     if query.attempts:
         before = query.timings.get("candidates", 0.0)
         begun = datetime.fromisoformat(query.attempts[0].started_at)
-        folder = run.folder.attempts_folder(result.question_id)
+        folder = run.folder.attempts_folder(record.question_id)
         for attempt in query.attempts:
             for saved_at, path in _drafts(folder / str(attempt.number)):
                 evidence = _read(path, known, run.record.config.budget)
@@ -119,42 +128,70 @@ def _read(path: Path, known: KnownTrajectories, budget: int) -> Evidence | None:
         return None
 
 
-def _at(
-    run: RecordedRun, data: DataRoot, timelines: Mapping[str, Sequence[Moment]], deadline: float
-) -> WhatIf:
-    answered = run.answered()
-    latest = {
-        question: next((m.evidence for m in reversed(moments) if m.seconds <= deadline), None)
-        for question, moments in timelines.items()
-    }
-    seconds = [one.query.result.seconds for one in answered.values() if one.query]
-    recalls = [
-        evidence_recall(evidence.trajectory_spans if evidence else (), gold)
-        for question, evidence in latest.items()
+def _at(run: RecordedRun, data: DataRoot, timelines: Mapping[str, Timelines], deadline: float) -> WhatIf:
+    at = {question: [_answer(*one, deadline) for one in answers] for question, answers in timelines.items()}
+    recalls = {
+        question: [evidence_recall(one.spans, gold) for one in answers]
+        for question, answers in at.items()
         if (gold := (data.gold or {}).get(question)) is not None and gold.pieces
-    ]
-    scored = run.scored()
-    known = [
-        result.score or 0
-        for question, result in scored.items()
-        if result.query and latest[question] == result.query.result.evidence
-    ]
+    }
+    scores = {question: _scores(result, at[question]) for question, result in run.scored().items()}
+    answers = [one for answers in at.values() for one in answers]
     return WhatIf(
         deadline=deadline,
-        questions=len(answered),
-        with_evidence=sum(evidence is not None for evidence in latest.values()),
-        with_final=sum(
-            one.query is not None
-            and one.query.result.evidence is not None
-            and one.query.result.seconds <= deadline
-            for one in answered.values()
-        ),
-        seconds=fmean(min(one, deadline) for one in seconds) if seconds else 0.0,
+        questions=len(at),
+        answers=len(answers),
+        with_evidence=sum(one.evidence is not None for one in answers),
+        with_final=sum(one.final for one in answers),
+        seconds=_mean([fmean(min(one.seconds, deadline) for one in answers) for answers in at.values()])
+        or 0.0,
         gold_questions=len(recalls),
-        evidence_hit=fmean(one.hit or 0.0 for one in recalls) if recalls else None,
-        all_pieces_hit=fmean(bool(one.all_pieces_hit) for one in recalls) if recalls else None,
-        scored=len(scored),
-        known=len(known),
-        accuracy_low=sum(known) / len(scored) if scored else None,
-        accuracy_high=(sum(known) + len(scored) - len(known)) / len(scored) if scored else None,
+        evidence_hit=_mean([fmean(one.hit or 0.0 for one in found) for found in recalls.values()]),
+        all_pieces_hit=_mean(
+            [fmean(bool(one.all_pieces_hit) for one in found) for found in recalls.values()]
+        ),
+        scored=len(scores),
+        known=sum(None not in one for one in scores.values()),
+        accuracy_low=_mean([fmean(score or 0 for score in one) for one in scores.values()]),
+        accuracy_high=_mean(
+            [fmean(1 if score is None else score for score in one) for one in scores.values()]
+        ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What one answer was at a deadline."""
+
+    k: int
+    seconds: float
+    evidence: Evidence | None
+    final: bool
+    as_in_the_end: bool
+
+    @property
+    def spans(self) -> Sequence[Span]:
+        return self.evidence.trajectory_spans if self.evidence else ()
+
+
+def _answer(record: QueryRecord, moments: Sequence[Moment], deadline: float) -> _Answer:
+    latest = next((one.evidence for one in reversed(moments) if one.seconds <= deadline), None)
+    last = record.result
+    return _Answer(
+        k=record.k,
+        seconds=last.seconds,
+        evidence=latest,
+        final=last.evidence is not None and last.seconds <= deadline,
+        as_in_the_end=latest == last.evidence,
+    )
+
+
+def _scores(result: QuestionResult, answers: Sequence[_Answer]) -> list[int | None]:
+    """The scores of a question's repeats, None where the one at the deadline is not known."""
+    kept = {one.k for one in answers if one.as_in_the_end}
+    scored = [(chain.query, chain.score) for chain in result.chains if chain.score is not None]
+    return [score if query is not None and query.k in kept else None for query, score in scored]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None

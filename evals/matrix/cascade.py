@@ -14,6 +14,7 @@ import numpy as np
 from evals.comparison.measures import MEASURES, Measure
 from evals.question import Gold
 from evals.recorded import RecordedRun
+from evals.runs.results import mean_over_answers
 from evals.statistics.clusters import clusters_of
 
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -50,6 +51,8 @@ class CascadeCurve:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
+    """One question; of repeats the means."""
+
     confidence: float
     quick: float
     slow: float
@@ -82,17 +85,11 @@ def _cases(quick: RecordedRun, slow: RecordedRun) -> tuple[Measure, dict[str, _C
         cases: dict[str, _Case] = {}
         for name in common:
             first, second = one[name], other[name]
-            values = measure.of(first), measure.of(second)
-            asked, answered = first.query, second.query
-            if None in values or asked is None or answered is None or asked.result.confidence is None:
+            confidence = mean_over_answers(first, lambda query: query.result.confidence)
+            values = (measure.of(first), measure.of(second), first.seconds, second.seconds)
+            if confidence is None or None in values:
                 continue
-            cases[name] = _Case(
-                confidence=asked.result.confidence,
-                quick=float(values[0] or 0.0),
-                slow=float(values[1] or 0.0),
-                quick_seconds=asked.result.seconds,
-                slow_seconds=answered.result.seconds,
-            )
+            cases[name] = _Case(confidence, *(float(value or 0.0) for value in values))
         if cases:
             return measure, cases
     raise CascadeError(

@@ -46,13 +46,17 @@ class ArmRow:
     coverage: float | None
     evidence_hit: float | None
     evidence_hit_interval: list[float] | None
-    """Bootstrap over clusters of questions; the others are Wilson's."""
+    """Bootstrap over clusters of questions; the others are Wilson's where no question's figure is a mean."""
     all_pieces_hit: float | None
     states_per_question: float | None
     answer_in_context: float | None
     answer_in_context_interval: list[float] | None
+    scored: int
     accuracy: float | None
+    """Of the questions with a score, as its interval is."""
     accuracy_interval: list[float] | None
+    accuracy_strict: float | None
+    """Of all questions."""
     latency: dict[str, float | None]
     tokens: int | None
     """Of the memory's query-side model calls, in and out; None where none was told."""
@@ -133,8 +137,10 @@ def _row(name: str, run: RecordedRun, gold: Mapping[str, Gold], seed: int) -> Ar
         states_per_question=evidence["states_per_question"],
         answer_in_context=summary["answer_in_context"],
         answer_in_context_interval=summary["answer_in_context_interval"],
-        accuracy=accuracy["strict"] if accuracy else None,
+        scored=accuracy["scored"] if accuracy else 0,
+        accuracy=accuracy["conditional"] if accuracy else None,
         accuracy_interval=accuracy["interval"] if accuracy else None,
+        accuracy_strict=accuracy["strict"] if accuracy else None,
         latency=summary["latency"],
         tokens=_tokens(use),
         cost_usd=use["cost_usd"] if use else None,

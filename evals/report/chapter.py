@@ -79,8 +79,9 @@ class Chapter:
 
     @property
     def mark(self) -> str:
-        """right, wrong, or open for a question without score."""
-        return "open" if self.result.score is None else "right" if self.result.score else "wrong"
+        """right, wrong, mixed where its repeats are not of one mind, or open for a question without score."""
+        score = self.result.mean_score
+        return "open" if score is None else {0.0: "wrong", 1.0: "right"}.get(score, "mixed")
 
     @property
     def outcome(self) -> str:
@@ -89,7 +90,8 @@ class Chapter:
 
     @property
     def seconds(self) -> float | None:
-        return self.query.seconds if self.query else None
+        """Of the memory's answer, the mean over repeats; where none counts, what the first took."""
+        return self.result.seconds if self.result.answers else self.query.seconds if self.query else None
 
     @property
     def cost(self) -> float | None:

@@ -38,7 +38,7 @@ class Page:
 
     @property
     def marks(self) -> str:
-        """right, wrong, open of each run, for the filters."""
+        """right, wrong, mixed, open of each run, for the filters."""
         return " ".join(dict.fromkeys(one.mark for one in self.chapters))
 
     @property
@@ -80,6 +80,11 @@ class Content:
     @property
     def types(self) -> list[str]:
         return sorted({page.question_type for page in self.pages})
+
+    @property
+    def mixed(self) -> bool:
+        """Whether some question does not have the same score in all its repeats."""
+        return any("mixed" in page.marks for page in self.pages)
 
     @property
     def outcomes(self) -> list[str]:

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from evals.aggregate import latency_figures
-from evals.evidence_recall import summarize_recall
+from evals.comparison.measures import EVIDENCE_HIT
 from evals.report.chapter import Chapter
 from evals.report.loading import ReportedRun
 from evals.report.timings import Phase, mean_phases
+from evals.runs.latency import official_latency
 from evals.runs.results import QuestionResult
+from evals.runs.score_interval import share_interval
 from evals.runs.spending import spending
 from evals.statistics.bootstrap import mean_interval
 from evals.statistics.clusters import clusters_of
-from evals.statistics.intervals import Interval, wilson_interval
+from evals.statistics.intervals import Interval
 from evals.traces.classes import rules
 from runbook.outcomes import INFRASTRUCTURE_FAILURES, METHOD_FAILURES, Outcome
 
@@ -114,10 +115,9 @@ def overview(run: ReportedRun, chapters: Sequence[Chapter]) -> Overview:
     """The figures of a run, finished or not."""
     results = list(run.run.results.values())
     asked = [result for result in results if result.query is not None]
-    seconds = [result.query.result.seconds for result in asked if result.query]
     accuracy = right_share(run, results)
     record = run.run.record
-    correct = sum(result.score or 0 for result in results)
+    correct = None if run.several or not accuracy.count else sum(result.score or 0 for result in results)
     notes = [*run.notes, *filter(None, [run.archive.problem])]
     return Overview(
         letter=run.letter,
@@ -132,11 +132,8 @@ def overview(run: ReportedRun, chapters: Sequence[Chapter]) -> Overview:
         if accuracy.value is not None and record.questions
         else None,
         hit=_hit_share(run, results),
-        latency=latency_figures(seconds),
-        spent=spending(
-            [query for result in results for query in result.queries],
-            correct if accuracy.count else None,
-        ),
+        latency=official_latency(query for result in results for query in result.answers),
+        spent=spending([query for result in results for query in result.queries], correct),
         types=[_type_row(run, kind, results) for kind in sorted({one.question_type for one in results})],
         phases=mean_phases([one.phases for one in chapters if one.phases]),
         outcomes=_outcomes(results),
@@ -152,34 +149,23 @@ def overview(run: ReportedRun, chapters: Sequence[Chapter]) -> Overview:
 def right_share(run: ReportedRun, results: Iterable[QuestionResult]) -> Share:
     """The share of right answers among those with a score; repeats of a question are one mean."""
     scores = {one.question_id: one.mean_score for one in results if one.mean_score is not None}
-    values = list(scores.values())
-    if not values:
+    if not scores:
         return Share(None, None, 0)
-    if all(value in (0, 1) for value in values):
-        interval = wilson_interval(int(sum(values)), len(values))
-    else:
-        interval = mean_interval(np.array(values), clusters_of(list(scores), run.gold))
-    return Share(fmean(values), interval, len(values))
+    interval = share_interval(scores, lambda: (run.gold, "")).ends
+    return Share(fmean(scores.values()), interval, len(scores))
 
 
 def _hit_share(run: ReportedRun, results: Sequence[QuestionResult]) -> Share:
-    recalls = {
-        one.question_id: one.query.evidence_recall
-        for one in results
-        if one.query and one.query.evidence_recall and one.query.evidence_recall.pieces
-    }
-    figures = summarize_recall(recalls.values())
-    hits = np.array([recall.hit for recall in recalls.values()], dtype=float)
-    interval = mean_interval(hits, clusters_of(list(recalls), run.gold)) if len(hits) > 1 else None
-    return Share(figures.hit, interval, figures.questions)
+    hits = {one.question_id: hit for one in results if (hit := EVIDENCE_HIT.of(one)) is not None}
+    values = np.array(list(hits.values()), dtype=float)
+    interval = mean_interval(values, clusters_of(list(hits), run.gold)) if len(hits) > 1 else None
+    return Share(fmean(hits.values()) if hits else None, interval, len(hits))
 
 
 def _type_row(run: ReportedRun, kind: str, results: Sequence[QuestionResult]) -> TypeRow:
     those = [one for one in results if one.question_type == kind]
-    seconds = [one.query.result.seconds for one in those if one.query]
-    return TypeRow(
-        kind, len(those), right_share(run, those), _hit_share(run, those), fmean(seconds) if seconds else None
-    )
+    seconds = official_latency(query for one in those for query in one.answers)["avg"]
+    return TypeRow(kind, len(those), right_share(run, those), _hit_share(run, those), seconds)
 
 
 def _outcomes(results: Sequence[QuestionResult]) -> list[OutcomeRow]:

@@ -6,6 +6,7 @@ only, and a reading or verdict only for the revisions of the run that share its 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TypeVar
 
 from evals.runs.config import RunRecord
@@ -50,7 +51,7 @@ class Chain:
 class QuestionResult:
     """The chains of one question, nested by stage: agent's repeats > readings of each > verdicts on each.
 
-    `query`, `reading`, `verdict` and `score` are those of the first chain.
+    `query`, `reading`, `verdict` and `score` are those of the first chain: what is shown, never what counts.
     """
 
     question_id: str
@@ -87,6 +88,16 @@ class QuestionResult:
         return [one for readings in self.repeats if (one := readings[0][0].query) is not None]
 
     @property
+    def answers(self) -> list[QueryRecord]:
+        """Those of `queries` that count: an infrastructure failure is nobody's answer."""
+        return [one for one in self.queries if not is_scoreless(one.outcome)]
+
+    @property
+    def seconds(self) -> float | None:
+        """Official latency, the mean over `answers`; None where there are none."""
+        return mean_over_answers(self, lambda query: query.result.seconds)
+
+    @property
     def worst(self) -> Chain:
         """The first chain that ended in an infrastructure failure, else the first."""
         failed = (chain for chain in self.chains if chain.last_outcome and is_scoreless(chain.last_outcome))
@@ -117,6 +128,14 @@ class QuestionResult:
         return all(chain.score is not None for chain in self.chains)
 
 
+def mean_over_answers(
+    result: QuestionResult, figure: Callable[[QueryRecord], float | bool | None]
+) -> float | None:
+    """A figure of a question: its mean over the answers that have it; None where none has."""
+    known = [float(value) for query in result.answers if (value := figure(query)) is not None]
+    return fmean(known) if known else None
+
+
 class QuestionRecords:
     """The records of one question as one revision of the run sees them."""
 
@@ -126,6 +145,7 @@ class QuestionRecords:
         self._queries = folder.records(question_id, QueryRecord)
         self._readings = folder.records(question_id, ReadingRecord)
         self._verdicts = folder.records(question_id, VerdictRecord)
+        self._revisions = folder.revisions() | {run.revision}
 
     def query(self, repeat: int) -> QueryRecord | None:
         return _last(self._queries, lambda one: one.repeat == repeat)
@@ -134,24 +154,29 @@ class QuestionRecords:
         """The current reading of that query's context."""
         if query is None:
             return None
-        since, until = self._run.readings_since, self._run.revision
         return _last(
             self._readings,
-            lambda one: (one.query_k, one.repeat) == (query.k, repeat) and since <= one.revision <= until,
+            lambda one: (
+                (one.query_k, one.repeat) == (query.k, repeat)
+                and self._counts(one.revision, self._run.readings_since)
+            ),
         )
 
     def verdict(self, reading: ReadingRecord | None, repeat: int) -> VerdictRecord | None:
         """The current verdict on that reading's response."""
         if reading is None:
             return None
-        since, until = self._run.verdicts_since, self._run.revision
         return _last(
             self._verdicts,
             lambda one: (
                 (one.reading_k, one.repeat) == (reading.k, repeat)
-                and (since <= one.revision <= until or _needed_no_judge(one))
+                and (self._counts(one.revision, self._run.verdicts_since) or _needed_no_judge(one))
             ),
         )
+
+    def _counts(self, revision: int, since: int) -> bool:
+        """Whether what a revision recorded is this one's too; one that never ended is nobody's."""
+        return since <= revision <= self._run.revision and revision in self._revisions
 
     def result(self, question_id: str) -> QuestionResult:
         """All of it."""

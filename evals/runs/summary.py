@@ -5,21 +5,19 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import Any
 
-from evals.aggregate import latency_figures
-from evals.evidence_recall import summarize_answers, summarize_recall
 from evals.position_leak import leak_within
 from evals.recorded import RecordedRun
 from evals.runs.config import RunConfig
+from evals.runs.evidence_figures import answers_found, evidence_figures
 from evals.runs.fallbacks import touched_by_fallbacks
 from evals.runs.folder import RunFolder
 from evals.runs.inserting import insert_costs
-from evals.runs.latency import latency_breakdown
+from evals.runs.latency import latency_breakdown, official_latency
 from evals.runs.noise import repeat_figures
 from evals.runs.records import QueryRecord, is_scoreless
 from evals.runs.results import Chain, QuestionResult, load_results
-from evals.runs.score_interval import score_interval
+from evals.runs.score_interval import interval_of, score_interval
 from evals.runs.spending import spending
-from evals.statistics.intervals import wilson_interval
 from runbook.outcomes import Outcome
 
 
@@ -43,15 +41,15 @@ def _is_pending(chain: Chain, *, with_reader: bool, retry: frozenset[Outcome]) -
 def summarise(folder: RunFolder) -> dict[str, Any]:
     """All figures that `runbook eval show --json` prints; shares are 0..1, seconds are wall time.
 
-    A question's score is the mean over its repeats; figures of queries are over all repeats of the agent,
-    without those that ended in an infrastructure failure: nobody's answer. What was spent counts all.
+    A question's figure is the mean over its repeats, without those that ended in an infrastructure failure:
+    nobody's answer. What was spent counts all.
     """
     record = folder.record()
     config = record.config
     results = load_results(folder, record)
-    by_id = {one.question_id: one for one in results}
+    run = RecordedRun(folder, record, {one.question_id: one for one in results})
     queries = [query for result in results for query in result.queries]
-    answered = [query for query in queries if not is_scoreless(query.outcome)]
+    answered = [query for result in results for query in result.answers]
     with_reader = config.reader is not None
     outcomes = Counter(result.outcome.value for result in results if result.outcome is not None)
     correct = sum(result.score or 0 for result in results) if with_reader else None
@@ -63,18 +61,18 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
         "finished": sum(_is_covered(result, with_reader) for result in results),
         "coverage": _share(_is_covered(result, with_reader) for result in results),
         "outcomes": dict(sorted(outcomes.items())),
-        "accuracy": _accuracy(RecordedRun(folder, record, by_id)) if with_reader else None,
+        "accuracy": _accuracy(run) if with_reader else None,
         "repeats": repeat_figures(results, config.repeats) if with_reader else None,
-        **_in_context(answered),
-        "evidence": _evidence(answered),
-        "latency": latency_figures([query.result.seconds for query in answered]),
+        **_in_context(run),
+        "evidence": _evidence(results),
+        "latency": official_latency(answered),
         "latency_breakdown": latency_breakdown(answered),
         "model_use": spending(queries, correct if not config.repeats.several else None),
         "insert_cost": insert_costs(queries),
         "attempts_per_question": _mean([len(query.result.attempts) for query in queries]),
         "sandbox": _sandbox(queries) or config.sandbox,
         "memory": config.memory,
-        "position_leak": _position_leak(config, answered),
+        "position_leak": _position_leak(config, results),
         "agent": _agent(queries) or config.agent,
         "reader": config.reader.model if config.reader else None,
         "judge": config.judge.model if config.judge else None,
@@ -87,9 +85,9 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
     }
 
 
-def _position_leak(config: RunConfig, queries: Sequence[QueryRecord]) -> dict[str, Any] | None:
+def _position_leak(config: RunConfig, results: Sequence[QuestionResult]) -> dict[str, Any] | None:
     """Of the memory `first`: whether it finds more answers than random states do."""
-    found = leak_within(queries) if config.memory == "first" else None
+    found = leak_within(results) if config.memory == "first" else None
     return None if found is None else {"leaks": found.leaks, "told": str(found)}
 
 
@@ -118,27 +116,21 @@ def _accuracy(run: RecordedRun) -> dict[str, Any]:
     }
 
 
-def _interval(scores: Sequence[int]) -> list[float] | None:
-    """Wilson's 95 % interval of the share of ones, as [low, high]."""
-    found = wilson_interval(sum(scores), len(scores))
-    return [found.low, found.high] if found else None
-
-
-def _in_context(queries: Sequence[QueryRecord]) -> dict[str, Any]:
-    found = [query.answer_in_context for query in queries if query.answer_in_context]
-    own = summarize_answers([one.context for one in found])
+def _in_context(run: RecordedRun) -> dict[str, Any]:
+    results = list(run.results.values())
+    own = answers_found(results, lambda one: one.context)
+    interval = interval_of(run, own)
     return {
-        "answer_in_context": own.share,
-        "answer_in_context_n": own.n,
-        "answer_in_context_interval": _interval([1] * own.passed + [0] * (own.n - own.passed)),
-        "answer_in_context_gold": summarize_answers([one.gold_spans for one in found]).share,
-        "answer_in_context_random": summarize_answers([one.random_states for one in found]).share,
+        "answer_in_context": _mean([*own.values()]),
+        "answer_in_context_n": len(own),
+        "answer_in_context_interval": [interval.low, interval.high] if interval else None,
+        "answer_in_context_gold": _mean([*answers_found(results, lambda one: one.gold_spans).values()]),
+        "answer_in_context_random": _mean([*answers_found(results, lambda one: one.random_states).values()]),
     }
 
 
-def _evidence(queries: Sequence[QueryRecord]) -> dict[str, Any]:
-    recalls = [query.evidence_recall for query in queries if query.evidence_recall]
-    figures = summarize_recall(recalls)
+def _evidence(results: Sequence[QuestionResult]) -> dict[str, Any]:
+    figures = evidence_figures(results)
     return {
         "hit": figures.hit,
         "all_pieces_hit": figures.all_pieces_hit,

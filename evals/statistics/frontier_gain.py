@@ -20,7 +20,7 @@ class Scored:
     """One operating point, question by question; NaN in both where it has no score for a question."""
 
     scores: NDArray[np.float64]
-    """0 or 1."""
+    """0..1; between them, the mean of repeats."""
     seconds: NDArray[np.float64]
 
 

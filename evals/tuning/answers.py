@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from evals.comparison.measures import Measure
 from evals.recorded import RecordedRun
-from evals.runs.records import QueryRecord, is_scoreless
+from evals.runs.records import QueryRecord
 from evals.runs.results import QuestionResult
 from evals.tuning.racing import Answered
 
@@ -26,14 +26,12 @@ def missing(run: RecordedRun, measure: Measure, question_ids: Sequence[str]) -> 
 
 
 def _answer(result: QuestionResult, measure: Measure) -> Answered | None:
-    query = result.query
-    if query is None or is_scoreless(query.outcome):
-        return None
-    value = measure.of(result)
-    return None if value is None else Answered(value, query.result.seconds, _usd(query))
+    value, seconds = measure.of(result), result.seconds
+    return None if value is None or seconds is None else Answered(value, seconds, _usd(result.queries))
 
 
-def _usd(query: QueryRecord) -> float | None:
+def _usd(queries: Sequence[QueryRecord]) -> float | None:
     """Of all attempts; None where the price of any call is unknown."""
-    costs = [wire.cost_usd for attempt in query.result.attempts if (wire := attempt.wire) and wire.calls]
+    attempts = [attempt for query in queries for attempt in query.result.attempts]
+    costs = [wire.cost_usd for attempt in attempts if (wire := attempt.wire) and wire.calls]
     return None if None in costs else sum(one for one in costs if one is not None)

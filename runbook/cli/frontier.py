@@ -146,7 +146,7 @@ def _print_what_if(console: Console, name: str, rows: "Sequence[WhatIf]") -> Non
         cells = [
             f"{row.deadline:g}",
             number(row.seconds),
-            f"{row.with_evidence} of {row.questions}",
+            f"{row.with_evidence} of {row.answers}",
             str(row.with_final),
             percent(row.evidence_hit),
             percent(row.all_pieces_hit),

@@ -159,7 +159,7 @@ def _line(snapshot: "Snapshot") -> str:
     if snapshot.running:
         parts.append(f"{len(snapshot.running)} {'broken off' if snapshot.working is False else 'running'}")
     if snapshot.scored:
-        parts.append(f"{snapshot.right} of {snapshot.scored} right")
+        parts.append(f"{round(snapshot.right, 2):g} of {snapshot.scored} right")
     if snapshot.per_minute:
         parts.append(f"{snapshot.per_minute:.1f}/min")
     left = snapshot.seconds_left
