@@ -44,7 +44,7 @@ def _procedure(run: RecordedRun) -> Iterator[str]:
     for name in ("votes", "repeats"):
         if _most(settings.get(name)) > 1:
             yield f"it has more than one of its {name}"
-    forced = [one for one in run.results.values() if one.query is not None and one.query.forced]
+    forced = [one for one in run.results.values() if any(query.forced for query in one.queries)]
     if forced:
         yield f"method failures of {len(forced)} questions were thrown away with --force"
     counters = {

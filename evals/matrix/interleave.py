@@ -1,6 +1,6 @@
 """Asking all arms the same questions, question by question, so that no hour of the day is one arm's own."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
@@ -36,12 +36,12 @@ def interleave(
     *,
     concurrency: int,
     on_progress: Callable[[str, Progress], None],
-    gate: int = 3,
+    gates: Mapping[str, Collection[int]],
 ) -> None:
     """Run all questions through all arms; what is recorded already is not done again.
 
-    After the first `gate` questions an arm all of whose questions ended in infrastructure failures stops
-    everything. A KeyboardInterrupt in the calling thread cancels what runs and is raised again.
+    Once so many questions of an arm have ended as its `gates` name, an infrastructure failure of any of them
+    stops everything. A KeyboardInterrupt in the calling thread cancels what runs and is raised again.
 
     Raises:
         RunFailure: a closed gate, a full disk, a damaged record.
@@ -59,7 +59,11 @@ def interleave(
             turn = waiting.pop(future)
             result = _result(future)
             done += 1
-            _pass_gate(turn, result, ended[turn.arm], gate)
+            outcome = arms[turn.arm].ended(result)
+            if outcome is not None:
+                ended[turn.arm][turn.question.id] = outcome
+                if len(ended[turn.arm]) in gates[turn.arm]:
+                    _pass_gate(turn.arm, ended[turn.arm])
             on_progress(turn.arm, Progress(done, total, turn.question, result))
 
     try:
@@ -88,10 +92,6 @@ def _result(future: "Future[QuestionResult]") -> QuestionResult:
         ) from error
 
 
-def _pass_gate(turn: Turn, result: QuestionResult, ended: dict[str, Outcome], gate: int) -> None:
-    if len(ended) >= gate or (outcome := result.worst.last_outcome) is None:
-        return
-    ended[turn.question.id] = outcome
-    reason = refusal(ended) if len(ended) == gate else None
-    if reason:
-        raise RunFailure(f"arm {turn.arm}: {reason}")
+def _pass_gate(arm: str, ended: Mapping[str, Outcome]) -> None:
+    if reason := refusal(ended):
+        raise RunFailure(f"arm {arm}: {reason}")

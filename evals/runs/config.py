@@ -164,6 +164,8 @@ class RunRecord(BaseModel):
     """The revision from which on readings are this one's."""
     verdicts_since: int = 0
     """The same for a judge's verdicts; a matcher's are anybody's."""
+    votes_since: int = 0
+    """The same for single votes that were kept: a judge that is named again is asked again."""
     smoke: bool
     """True where not all questions of the tier are run: no benchmark result."""
     questions: tuple[str, ...]

@@ -45,7 +45,7 @@ def execute(
     ended: dict[str, Outcome] = {}
 
     def report(progress: Progress) -> None:
-        if (outcome := progress.result.worst.last_outcome) is not None:
+        if (outcome := stages.ended(progress.result)) is not None:
             ended[progress.question.id] = outcome
         on_progress(progress)
 

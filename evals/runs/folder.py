@@ -17,6 +17,7 @@ from runbook.complaints import of_any
 from runbook.files import write_json
 
 RUN_FILE = "run.json"
+UNFINISHED_FILE = re.compile(r"unfinished\.([1-9][0-9]*)\.json")
 REVISION_FILE = re.compile(r"run\.([1-9][0-9]*)\.json")
 LOCK_FILE = ".lock"
 FORMAT = 1
@@ -78,9 +79,29 @@ class RunFolder:
         """0 for a run that kept its reader and judge."""
         return _highest(self.path, REVISION_FILE)
 
-    def revise(self, record: RunRecord) -> None:
-        """Write the settings of a new revision; those before stay as they are."""
-        write_json(self.path / f"run.{record.revision}.json", record)
+    def revisions(self) -> frozenset[int]:
+        """The numbers of the run's revisions; one that was begun and never ended is none."""
+        return frozenset({0, *_numbers(self.path, REVISION_FILE)})
+
+    def next_revision(self) -> int:
+        """A number that no revision has had, finished or not."""
+        return max(self.latest_revision(), _highest(self.path, UNFINISHED_FILE)) + 1
+
+    def unfinished(self) -> RunRecord | None:
+        """The revision that was begun last and never ended. Raises RunError where it is damaged."""
+        number = _highest(self.path, UNFINISHED_FILE)
+        return self._record(self._unfinished_file(number)) if number > self.latest_revision() else None
+
+    def begin_revision(self, record: RunRecord) -> None:
+        """Write the settings of a new revision, which is not the current one before it has ended."""
+        write_json(self._unfinished_file(record.revision), record)
+
+    def finish_revision(self, number: int) -> None:
+        """Make a revision the current one; those before stay as they are."""
+        self._unfinished_file(number).replace(self.path / f"run.{number}.json")
+
+    def _unfinished_file(self, number: int) -> Path:
+        return self.path / f"unfinished.{number}.json"
 
     def _settings_file(self) -> Path:
         number = self.latest_revision() if self.revision is None else self.revision
@@ -88,7 +109,9 @@ class RunFolder:
 
     def record(self) -> RunRecord:
         """The run's settings. Raises RunError where they are damaged or of another version."""
-        file = self._settings_file()
+        return self._record(self._settings_file())
+
+    def _record(self, file: Path) -> RunRecord:
         try:
             raw = orjson.loads(file.read_bytes())
             if isinstance(raw, dict) and raw.get("format", FORMAT) != FORMAT:

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from evals.question import EvalQuestion
 from evals.runs.records import is_scoreless
+from evals.runs.results import QuestionResult
 from runbook.outcomes import Outcome
 
 
@@ -15,6 +16,14 @@ def parts(questions: Sequence[EvalQuestion], gates: Sequence[int]) -> Iterator[l
         yield list(questions[start:end])
 
 
+def nothing_answered(results: Sequence[QuestionResult]) -> str | None:
+    """Why a run failed as a whole: whatever was asked ended in a failure of machine or model."""
+    outcomes = [chain.outcome for one in results for chain in one.chains if chain.outcome is not None]
+    if not outcomes or not all(map(is_scoreless, outcomes)):
+        return None
+    return f"no question has an answer, the first ended in {outcomes[0]}: mend that and go on with the run"
+
+
 def refusal(ended: Mapping[str, Outcome]) -> str | None:
     """Why a run should not go on after the questions that ended so; None where only memories failed."""
     failed = {question_id: outcome for question_id, outcome in ended.items() if is_scoreless(outcome)}
@@ -23,5 +32,5 @@ def refusal(ended: Mapping[str, Outcome]) -> str | None:
     question_id, outcome = next(iter(failed.items()))
     return (
         f"{len(failed)} of the first {len(ended)} questions ended in an infrastructure failure, first "
-        f"{question_id} in {outcome}: mend that and resume the run; `--set gates=[]` runs on regardless"
+        f"{question_id} in {outcome}: mend that and go on with the run; with --no-gates it goes on regardless"
     )

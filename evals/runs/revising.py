@@ -33,8 +33,24 @@ def revised(
             "revision": number,
             "readings_since": number if reader is not None else record.readings_since,
             "verdicts_since": record.verdicts_since if judge is None and votes is None else number,
+            "votes_since": record.votes_since if judge is None else number,
         }
     )
+
+
+def renumbered(record: RunRecord, number: int) -> RunRecord:
+    """The same revision under another number."""
+    names = ("readings_since", "verdicts_since", "votes_since")
+    own = {name: number for name in names if getattr(record, name) == record.revision}
+    return record.model_copy(update={"revision": number, **own})
+
+
+def number_for(record: RunRecord, begun: RunRecord | None, otherwise: int) -> int:
+    """The number for a revision: that of the one `begun` where it asks the same of the same models."""
+    if begun is None:
+        return otherwise
+    same = renumbered(record, begun.revision).model_copy(update={"prompt_digests": begun.prompt_digests})
+    return begun.revision if same == begun else otherwise
 
 
 @dataclass(frozen=True, slots=True)

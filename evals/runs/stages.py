@@ -73,11 +73,25 @@ class Stages:
             done.append(tuple(readings))
         return QuestionResult(question.id, question.question_type, tuple(done))
 
+    def ended(self, result: QuestionResult) -> Outcome | None:
+        """How a question ended of what is done here, an infrastructure failure first; None where nothing is.
+
+        A query's failure is none of a pass that reads or judges again: it cannot mend it.
+        """
+        outcomes = [one for chain in result.chains if (one := self._last_done(chain)) is not None]
+        return next(filter(is_scoreless, outcomes), outcomes[0] if outcomes else None)
+
+    def _last_done(self, chain: Chain) -> Outcome | None:
+        query = chain.query if self.memory is not None else None
+        reading = chain.reading if self.reader is not None else None
+        last = chain.verdict or reading or query
+        return None if last is None else last.outcome
+
     def _queried(self, question: EvalQuestion, records: QuestionRecords, repeat: int) -> QueryRecord | None:
         query = records.query(repeat)
         if self.memory is None or not self._wanted(query):
             return query
-        forced = query is not None and query.outcome in METHOD_FAILURES
+        forced = query is not None and (query.forced or query.outcome in METHOD_FAILURES)
         query = self._append(self._query(question, self.memory, repeat, forced=forced))
         if query.outcome is Outcome.HAYSTACK_MODIFIED:
             raise RunError(

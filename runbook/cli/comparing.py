@@ -12,7 +12,7 @@ from rich.text import Text
 from evals.statistics.variance import STAGES
 from runbook.cli.failures import Mistake
 from runbook.cli.interleaving import run_in_turn
-from runbook.cli.options import AsJson
+from runbook.cli.options import AsJson, NoGates
 from runbook.cli.saying_once import SharedConsole
 from runbook.cli.tables import NONE, number, print_json
 from runbook.cli.terminal import inert, terminal
@@ -45,6 +45,7 @@ def compare(
         Path | None,
         typer.Option(help="With --interleave: folder of their runs; what is there is gone on with."),
     ] = None,
+    no_gates: NoGates = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare runs, question by question.
@@ -52,7 +53,7 @@ def compare(
     Over the questions they have in common: differences, intervals, tests, flips.
     """
     from evals.comparison.compare import compare as compare_runs
-    from evals.comparison.noise import noise_of
+    from evals.comparison.noise import independent, noise_of
     from evals.recorded import gold_of_run, read_run
 
     allowed = _aspects(allow)
@@ -61,7 +62,7 @@ def compare(
     if interleave != (out is not None):
         raise Mistake("--interleave and --out FOLDER belong together: the runs are made there")
     if out is not None:
-        runs = run_in_turn(runs, out, allowed, SharedConsole(stderr=as_json))
+        runs = run_in_turn(runs, out, allowed, SharedConsole(stderr=as_json), no_gates=no_gates)
     base, *others = [read_run(path) for path in runs]
     gold, why_not = gold_of_run(base)
     try:
@@ -71,7 +72,9 @@ def compare(
     for one in made:
         _refuse(one, allowed)
     # Without any difference the arms are repeats of one arm.
-    noise = None if any(one.differences for one in made) else noise_of([base, *others])
+    equal = not any(one.differences for one in made)
+    repeated = equal and independent([base, *others])
+    noise = noise_of([base, *others]) if repeated else None
     if as_json:
         print_json({"comparisons": made, "noise": noise, "no_gold": why_not or None})
         return
@@ -83,6 +86,12 @@ def compare(
     if noise is not None:
         console.print()
         _print_noise(console, noise)
+    elif equal and not repeated:
+        console.print()
+        console.print(
+            "Two of these hold the same answers of the memory (one run, its copies or revisions), so they are "
+            "no repeats, and nothing is told about chance."
+        )
 
 
 def _aspects(names: str) -> frozenset[str]:
@@ -197,8 +206,8 @@ def _remarks(made: "Comparison", why_no_gold: str) -> list[str]:
     everything = made.rows[0]
     if everything.detectable is not None:
         remarks.append(
-            f"With so many discordant questions a true difference of {100 * everything.detectable:.1f} "
-            "points would be found with power 0.8."
+            f"With so many discordant questions a true difference of about {100 * everything.detectable:.0f} "
+            "points would be found with power 0.8, somewhat less with few of them (by the normal approximation)."
         )
     elif everything.p is not None:
         remarks.append("Too few discordant questions to find any difference with power 0.8.")

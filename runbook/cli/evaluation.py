@@ -22,6 +22,7 @@ from runbook.cli.options import (
     Model,
     ModelKey,
     ModelUrl,
+    NoGates,
     NoIsolation,
     ReaderModel,
     ReaderUrl,
@@ -143,6 +144,7 @@ def resume(
     force: Annotated[
         bool, typer.Option(help="Retry method failures that have a score; blocks export.")
     ] = False,
+    no_gates: NoGates = False,
 ) -> None:
     """Do what is missing in a run, and what failed.
 
@@ -150,7 +152,7 @@ def resume(
     """
     from runbook.cli.running import resume as resume_run
 
-    resume_run(folder, retry, force=force, console=terminal())
+    resume_run(folder, retry, force=force, no_gates=no_gates, console=terminal())
 
 
 @evaluation.command()

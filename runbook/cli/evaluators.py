@@ -40,16 +40,21 @@ class Evaluators:
 
 @contextmanager
 def open_evaluators(
-    config: RunConfig, run: Path, console: Console, cancel: threading.Event
+    config: RunConfig, run: Path, console: Console, cancel: threading.Event, *, votes_since: int = 0
 ) -> Iterator[Evaluators]:
     """Reader and judge of a run in the folder `run`, closed when the context ends.
+
+    Of the votes that were kept only those count that were given since the revision `votes_since`.
 
     Raises:
         Mistake: the checkout or the tokenizer cannot be used.
         EndpointError: there is no key for a model.
     """
     official = _upstream(config)
-    prompts = official.digests() if official else instructions.prompt_digests()
+    prompts = instructions.prompt_digests()
+    if official:
+        ours = {name: one for name, one in prompts.items() if not name.startswith(("reader_", "judge_"))}
+        prompts = ours | official.digests()
     reader = judge = None
     if config.reader is not None:
         reader = Reader(
@@ -66,7 +71,7 @@ def open_evaluators(
             replies="lenient" if official else "strict",
             votes=config.votes,
             prompts=official.judge if official else instructions.judge_messages,
-            cache=VoteCache(run / VOTES_FOLDER),
+            cache=VoteCache(run / VOTES_FOLDER / (str(votes_since) if votes_since else "")),
             cancel=cancel,
             remark=_remarks(console, "judge"),
         )

@@ -17,7 +17,12 @@ _ASPECTS = {"reader": "reader", "judge": "judge", "votes": "judge", "profile": "
 
 
 def run_in_turn(
-    files: Sequence[Path], out: Path, allowed: frozenset[str], console: "SharedConsole"
+    files: Sequence[Path],
+    out: Path,
+    allowed: frozenset[str],
+    console: "SharedConsole",
+    *,
+    no_gates: bool = False,
 ) -> list[Path]:
     """Run the arms that some settings files describe, in turn; returns their run folders, `out/FILE'S STEM`.
 
@@ -33,7 +38,7 @@ def run_in_turn(
     configs = _read(files)
     first = next(iter(configs))
     _refuse_unlike(configs, allowed)
-    run_arms(MatrixPlan(first, configs), out, console)
+    run_arms(MatrixPlan(first, configs), out, console, no_gates=no_gates)
     return [out / name for name in configs]
 
 

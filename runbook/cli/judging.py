@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from runbook.cli.failures import Commands, Mistake
-from runbook.cli.options import AsJson, JudgeModel, JudgeUrl, ReaderModel, ReaderUrl
+from runbook.cli.options import AsJson, JudgeModel, JudgeUrl, NoGates, ReaderModel, ReaderUrl
 from runbook.cli.terminal import inert, terminal
 
 if TYPE_CHECKING:
@@ -39,17 +39,19 @@ def rejudge(
     judge: JudgeUrl = None,
     judge_model: JudgeModel = None,
     votes: Votes = None,
+    no_gates: NoGates = False,
 ) -> None:
     """Judge the recorded responses of a run again.
 
-    It makes a new revision of the run; RUN@0 stays what it was.
+    It makes a new revision of the run; RUN@0 stays what it was. A judge that is named is asked anew, also
+    where it is the run's own; for more --votes alone the first ones count.
     """
     from runbook.cli.endpoints import endpoint
 
     chosen = endpoint("judge", judge, judge_model)
     if chosen is None and votes is None:
         raise Mistake("name a judge with --judge and --judge-model, or ask the run's own for --votes")
-    _again(folder, None, chosen, votes)
+    _again(folder, None, chosen, votes, no_gates=no_gates)
 
 
 def reread(
@@ -59,6 +61,7 @@ def reread(
     judge: JudgeUrl = None,
     judge_model: JudgeModel = None,
     votes: Votes = None,
+    no_gates: NoGates = False,
 ) -> None:
     """Read the recorded contexts of a run again, and judge.
 
@@ -69,7 +72,7 @@ def reread(
     chosen = endpoint("reader", reader, reader_model)
     if chosen is None:
         raise Mistake("name a reader with --reader and --reader-model")
-    _again(folder, chosen, endpoint("judge", judge, judge_model), votes)
+    _again(folder, chosen, endpoint("judge", judge, judge_model), votes, no_gates=no_gates)
 
 
 @judging.command()
@@ -124,7 +127,12 @@ def calibrate(
 
 
 def _again(
-    folder: Path, reader: "EndpointConfig | None", judge: "EndpointConfig | None", votes: int | None
+    folder: Path,
+    reader: "EndpointConfig | None",
+    judge: "EndpointConfig | None",
+    votes: int | None,
+    *,
+    no_gates: bool,
 ) -> None:
     from evals.recorded import read_run
     from evals.runs.folder import RunFolder
@@ -139,6 +147,7 @@ def _again(
         folder,
         revised(before.record, run.latest_revision(), reader=reader, judge=judge, votes=votes),
         terminal(),
+        no_gates=no_gates,
     )
     after = read_run(folder)
     _say(f"This is revision {after.record.revision}; {folder}@{before.record.revision} is what was before.")

@@ -1,7 +1,7 @@
 """`runbook eval matrix`: several memories over the same questions, and one table."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +12,7 @@ from rich.console import Console
 from runbook.cli.build_ahead import BUILDERS
 from runbook.cli.failures import Mistake
 from runbook.cli.matrix_tables import print_matrix
-from runbook.cli.options import AsJson
+from runbook.cli.options import AsJson, NoGates
 from runbook.cli.saying_once import SharedConsole
 from runbook.cli.tables import print_json
 from runbook.cli.terminal import terminal
@@ -20,6 +20,7 @@ from runbook.outcomes import INFRASTRUCTURE_FAILURES
 
 if TYPE_CHECKING:
     from evals.matrix.plan import MatrixPlan
+    from evals.recorded import RecordedRun
     from evals.runs.execute import Progress
     from evals.runs.stages import Stages
     from runbook.cli.preparing import Prepared
@@ -29,6 +30,7 @@ def matrix(
     file: Annotated[Path, typer.Argument(metavar="MATRIX.toml", help="The arms.")],
     out: Annotated[Path, typer.Option(help="Folder of the arms' runs; one that is there is gone on with.")],
     show: Annotated[bool, typer.Option("--show", help="Run nothing, show what is recorded.")] = False,
+    no_gates: NoGates = False,
     as_json: AsJson = False,
 ) -> None:
     """Ask several memories the same questions, and compare them.
@@ -46,7 +48,7 @@ def matrix(
     except ConfigError as error:
         raise Mistake(str(error)) from None
     if not show:
-        run_arms(plan, out, SharedConsole(stderr=as_json))
+        run_arms(plan, out, SharedConsole(stderr=as_json), no_gates=no_gates)
     runs = {name: read_run(out / name) for name in plan.arms}
     gold, _ = gold_of_run(runs[plan.reference])
     table = matrix_table(runs, plan.reference, gold, seed=plan.arms[plan.reference].seed)
@@ -54,9 +56,21 @@ def matrix(
         print_json(table)
     else:
         print_matrix(terminal(), table)
+    if not show:
+        _refuse_silent(runs)
 
 
-def run_arms(plan: "MatrixPlan", out: Path, console: SharedConsole) -> None:
+def _refuse_silent(runs: "Mapping[str, RecordedRun]") -> None:
+    """Raise RunFailure where an arm has no answer at all, for want of machine or model."""
+    from evals.runs.folder import RunFailure
+    from evals.runs.gates import nothing_answered
+
+    for name, run in runs.items():
+        if refusal := nothing_answered(list(run.results.values())):
+            raise RunFailure(f"arm {name}: {refusal}")
+
+
+def run_arms(plan: "MatrixPlan", out: Path, console: SharedConsole, *, no_gates: bool = False) -> None:
     """Ask the arms the plan's questions in turn, each into a run of its own below `out`."""
     from evals.matrix.interleave import interleave
     from runbook.cli.preparing import prepare
@@ -64,6 +78,7 @@ def run_arms(plan: "MatrixPlan", out: Path, console: SharedConsole) -> None:
     prepared = {name: prepare(config) for name, config in plan.arms.items()}
     questions = next(iter(prepared.values())).questions
     concurrency = max(config.concurrency for config in plan.arms.values())
+    gates = {name: () if no_gates else config.gates for name, config in plan.arms.items()}
     cancel = threading.Event()
     with ExitStack() as stack:
         # One arm's builder serves all: they ask about the same haystacks at about the same time.
@@ -75,7 +90,7 @@ def run_arms(plan: "MatrixPlan", out: Path, console: SharedConsole) -> None:
                 arms[name] = _opened(one, out / name, console, cancel, stack, builders=builders)
         try:
             with _progress(console, len(arms) * len(questions)) as update:
-                interleave(arms, questions, concurrency=concurrency, on_progress=update)
+                interleave(arms, questions, concurrency=concurrency, on_progress=update, gates=gates)
         except KeyboardInterrupt:
             console.print("stopped; the same command goes on", soft_wrap=True)
             raise

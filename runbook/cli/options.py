@@ -46,6 +46,9 @@ NoIsolation = Annotated[bool, typer.Option(help="Let agents other than our own r
 Budget = Annotated[int, typer.Option(min=1, max=10_000, help="States the evidence may hold.")]
 Attempts = Annotated[int, typer.Option(min=1, max=1000, help="Attempts per question.")]
 Timeout = Annotated[float, typer.Option(min=1, max=1e6, help="Deadline of an attempt in seconds.")]
+NoGates = Annotated[
+    bool, typer.Option("--no-gates", help="Go on although infrastructure failed for the first questions.")
+]
 ReaderUrl = Annotated[str | None, typer.Option(help="Base URL of the reader's endpoint.")]
 ReaderModel = Annotated[str | None, typer.Option(help="The reader's model.")]
 JudgeUrl = Annotated[str | None, typer.Option(help="Base URL of the judge's endpoint.")]

@@ -14,9 +14,11 @@ from rich.console import Console
 
 from evals.runs.config import RunConfig, RunRecord
 from evals.runs.execute import execute
-from evals.runs.folder import RunFolder, refuse_taken
+from evals.runs.folder import RunFailure, RunFolder, refuse_taken
+from evals.runs.gates import nothing_answered
 from evals.runs.records import now
 from evals.runs.results import load_results
+from evals.runs.revising import number_for, renumbered
 from evals.runs.room import Room
 from evals.runs.stages import Stages
 from evals.runs.summary import is_pending, summarise
@@ -42,6 +44,12 @@ from runbook.cli.preparing import (
 )
 from runbook.cli.progress import run_progress
 from runbook.cli.tables import print_summary
+from runbook.cli.unchanged import (
+    asked_again,
+    refuse_changed_agent,
+    refuse_changed_data,
+    refuse_changed_prompts,
+)
 from runbook.outcomes import INFRASTRUCTURE_FAILURES, METHOD_FAILURES, Outcome
 
 RETRY_CLASSES = {"infrastructure": INFRASTRUCTURE_FAILURES, "method": METHOD_FAILURES, "none": frozenset()}
@@ -95,12 +103,12 @@ def _agent_version(config: RunConfig) -> dict[str, str]:
     return {agent.name: f"{agent.version} {agent.digest}"} if isinstance(agent, AdapterAgent) else {}
 
 
-def resume(path: Path, retry: str, *, force: bool, console: Console) -> None:
-    """Go on with a run."""
+def resume(path: Path, retry: str, *, force: bool, console: Console, no_gates: bool = False) -> None:
+    """Go on with a run; with `no_gates` also where infrastructure fails for the first questions."""
     folder = RunFolder.open(path)
     record = folder.record()
-    prepared = prepare(record.config)
-    _refuse_changed(prepared, record)
+    prepared = _gated(prepare(record.config), no_gates)
+    refuse_changed_data(prepared, record)
     outcomes = _outcomes(retry)
     if outcomes & METHOD_FAILURES and not force:
         scored = [one for one in load_results(folder, record) if one.score is not None]
@@ -117,13 +125,22 @@ def resume(path: Path, retry: str, *, force: bool, console: Console) -> None:
         print_summary(console, summarise(folder), folder.path)
         return
     prepared = replace(prepared, questions=[one for one in prepared.questions if one.id in pending])
-    _perform(prepared, folder.path, reopening(prepared, folder, record), outcomes, console)
+    open_run = reopening(prepared, folder, record)
+    _perform(prepared, folder.path, open_run, outcomes, console, votes_since=record.votes_since)
+
+
+def _gated(prepared: Prepared, no_gates: bool) -> Prepared:
+    if not no_gates:
+        return prepared
+    return replace(prepared, config=prepared.config.model_copy(update={"gates": ()}))
 
 
 def reopening(prepared: Prepared, folder: RunFolder, record: RunRecord) -> OpenRun:
-    """What goes on with a run; raises Mistake where its trajectories changed."""
+    """What goes on with a run; raises Mistake where its trajectories, prompts or agent changed."""
 
-    def reopen(slugs: Mapping[str, str], _evaluators: Evaluators, _passed_over: tuple[str, ...]) -> RunFolder:
+    def reopen(slugs: Mapping[str, str], evaluators: Evaluators, _passed_over: tuple[str, ...]) -> RunFolder:
+        refuse_changed_prompts(record, evaluators.prompt_digests)
+        refuse_changed_agent(record, _agent_version(prepared.config))
         for question_id, digest in haystack_digests(prepared, slugs).items():
             if record.haystack_digests.get(question_id) != digest:
                 raise Mistake(
@@ -135,25 +152,33 @@ def reopening(prepared: Prepared, folder: RunFolder, record: RunRecord) -> OpenR
     return reopen
 
 
-def evaluate_again(path: Path, revised: RunRecord, console: Console) -> None:
-    """Read or judge what is recorded again, as `revised` says; the records there are stay as they are."""
+def evaluate_again(path: Path, revised: RunRecord, console: Console, *, no_gates: bool = False) -> None:
+    """Read or judge what is recorded again, as `revised` says; the records there are stay as they are.
+
+    What was begun with the same settings and never ended is gone on with; a revision counts once it ended.
+    """
     folder = RunFolder.open(path)
     refuse_unofficial(revised.config)
-    prepared = choose_questions(revised.config)
-    _refuse_changed(prepared, revised)
+    prepared = _gated(choose_questions(revised.config), no_gates)
+    refuse_changed_data(prepared, revised)
     reads = revised.readings_since == revised.revision
     asking = revised.config if reads else revised.config.model_copy(update={"reader": None})
     _refuse_refusing(asking)
     asked = {one.question_id for one in load_results(folder, revised) if one.queries}
     prepared = replace(prepared, questions=[one for one in prepared.questions if one.id in asked])
     cancel = threading.Event()
-    with (
-        folder.locked(),
-        open_evaluators(asking, folder.path, console, cancel) as evaluators,
-    ):
-        folder.revise(
-            revised.model_copy(update={"prompt_digests": revised.prompt_digests | evaluators.prompt_digests})
+    with ExitStack() as stack:
+        stack.enter_context(folder.locked())
+        begun = folder.unfinished()
+        revised = renumbered(revised, number_for(revised, begun, folder.next_revision()))
+        evaluators = stack.enter_context(
+            open_evaluators(asking, folder.path, console, cancel, votes_since=revised.votes_since)
         )
+        asked_with = asked_again(evaluators.prompt_digests, reads=reads)
+        revised = revised.model_copy(update={"prompt_digests": revised.prompt_digests | asked_with})
+        if begun is not None and begun.revision == revised.revision and begun != revised:
+            revised = renumbered(revised, folder.next_revision())  # other prompts than it was begun with
+        folder.begin_revision(revised)
         stages = Stages(
             folder=folder,
             run_record=revised,
@@ -166,7 +191,9 @@ def evaluate_again(path: Path, revised: RunRecord, console: Console) -> None:
             cancel=cancel,
             room=Room(cancel, console.print),
         )
-        _execute(stages, prepared, console)
+        _execute(stages, prepared, console, "the same command; until it has ended the run stays what it was")
+        folder.finish_revision(revised.revision)
+    _show(folder, console)
 
 
 def _refuse_refusing(config: RunConfig) -> None:
@@ -177,13 +204,6 @@ def _refuse_refusing(config: RunConfig) -> None:
 
 def _no_view(question_id: str) -> NoReturn:
     raise AssertionError(f"no memory is asked about {question_id}")
-
-
-def _refuse_changed(prepared: Prepared, record: RunRecord) -> None:
-    if dict(prepared.data.digests) != record.data_digests:
-        raise Mistake(
-            f"the data root {record.config.data} changed since the run began: start a new run, or restore it"
-        )
 
 
 def _outcomes(names: str) -> frozenset[Outcome]:
@@ -202,12 +222,20 @@ def _outcomes(names: str) -> frozenset[Outcome]:
 
 
 def _perform(
-    prepared: Prepared, run: Path, open_run: OpenRun, retry: frozenset[Outcome], console: Console
+    prepared: Prepared,
+    run: Path,
+    open_run: OpenRun,
+    retry: frozenset[Outcome],
+    console: Console,
+    *,
+    votes_since: int = 0,
 ) -> None:
     """Open everything, then run the questions."""
     cancel = threading.Event()
     with ExitStack() as stack:
-        _execute(open_stages(prepared, run, open_run, retry, console, cancel, stack), prepared, console)
+        stages = open_stages(prepared, run, open_run, retry, console, cancel, stack, votes_since=votes_since)
+        _execute(stages, prepared, console, f"runbook eval resume {stages.folder.path}")
+    _show(stages.folder, console)
 
 
 def open_stages(
@@ -220,6 +248,7 @@ def open_stages(
     stack: ExitStack,
     *,
     builders: int = BUILDERS,
+    votes_since: int = 0,
 ) -> Stages:
     """Open everything that can fail to open, the run folder last; all of it is closed with `stack`.
 
@@ -246,7 +275,7 @@ def open_stages(
     ahead = BuildAhead(store.root, cap_bytes, jobs, distance=config.concurrency, builders=builders)
     stack.callback(ahead.close)
     haystacks = Haystacks(store, console.print, cap_bytes=cap_bytes, ahead=ahead)
-    evaluators = stack.enter_context(open_evaluators(config, run, console, cancel))
+    evaluators = stack.enter_context(open_evaluators(config, run, console, cancel, votes_since=votes_since))
     folder = open_run(slugs, evaluators, tuple(passed_over))
     stack.enter_context(folder.locked())
     return Stages(
@@ -263,9 +292,8 @@ def open_stages(
     )
 
 
-def _execute(stages: Stages, prepared: Prepared, console: Console) -> None:
-    """Run the questions and show the figures; Ctrl-C says how to go on."""
-    folder = stages.folder
+def _execute(stages: Stages, prepared: Prepared, console: Console, onwards: str) -> None:
+    """Run the questions; Ctrl-C says how to go on."""
     try:
         with run_progress(console, len(prepared.questions), at_work=stages.at_work.told) as on_progress:
             execute(
@@ -276,9 +304,15 @@ def _execute(stages: Stages, prepared: Prepared, console: Console) -> None:
                 on_progress=on_progress,
             )
     except KeyboardInterrupt:
-        console.print(f"stopped; go on with: runbook eval resume {folder.path}", soft_wrap=True)
+        console.print(f"stopped; go on with: {onwards}", soft_wrap=True)
         raise
+
+
+def _show(folder: RunFolder, console: Console) -> None:
+    """Show the figures. Raises RunFailure where all that was asked failed for want of machine or model."""
     print_summary(console, summarise(folder), folder.path)
+    if refusal := nothing_answered(load_results(folder, folder.record())):
+        raise RunFailure(f"{folder.path}: {refusal}")
 
 
 def _git_revision() -> str | None:

@@ -69,3 +69,4 @@ def test_only_a_failure_of_the_infrastructure_closes_a_gate() -> None:
     closed = refusal({"a": Outcome.OK, "b": Outcome.AUTH_ERROR})
     assert closed is not None
     assert "b in auth_error" in closed
+    assert "--no-gates" in closed

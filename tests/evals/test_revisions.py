@@ -10,12 +10,14 @@ import pytest
 from rich.console import Console
 
 from evals.recorded import read_run
-from evals.runs.folder import RunError, RunFolder
+from evals.runs.folder import RunError, RunFailure, RunFolder
 from evals.runs.revising import change_of, revised
 from evals.runs.summary import summarise
 from runbook.cli.failures import Mistake
 from runbook.cli.running import evaluate_again
 from runbook.endpoint.config import EndpointConfig
+from runbook.files import write_json
+from runbook.outcomes import Outcome
 from tests.recorded_runs import Answer, write_run
 
 RIGHT = '{"label": 1, "reason": "names the flaw"}'
@@ -42,6 +44,13 @@ def again(run: RunFolder, **changes: Any) -> RunFolder:
     now = revised(run.record(), run.latest_revision(), **changes)
     evaluate_again(run.path, now, Console(file=io.StringIO()))
     return RunFolder.open(run.path)
+
+
+def gated(run: RunFolder, *gates: int) -> None:
+    """Have the run stop after so many questions where infrastructure failed."""
+    record = run.record()
+    config = record.config.model_copy(update={"gates": gates, "concurrency": 1})
+    write_json(run.path / "run.json", record.model_copy(update={"config": config}))
 
 
 def contents(run: RunFolder) -> dict[Path, bytes]:
@@ -129,6 +138,83 @@ def test_a_judge_that_refuses_a_parameter_is_told_before_anything_is_written(
     with pytest.raises(Mistake, match=r"reasoning_effort.*judge\.sampling\.drop|reader\.sampling\.drop"):
         again(run, reader=endpoint, judge=endpoint)
     assert contents(run) == before
+
+
+def refusing(answer: Callable[..., Any], saying: Callable[..., Any]) -> list[Any]:
+    """A judge that is ready, and then refuses every request."""
+    return [answer(saying("ready")), answer({"error": {"message": "too long"}}, status=413)]
+
+
+def test_a_revision_that_a_gate_stopped_is_not_current_and_is_gone_on_with(
+    run: RunFolder,
+    model: Any,
+    endpoint: EndpointConfig,
+    answer: Callable[..., Any],
+    saying: Callable[..., Any],
+) -> None:
+    gated(run, 1)
+    model.answers = refusing(answer, saying)
+    with pytest.raises(RunFailure, match=r"judge_error.*--no-gates"):
+        again(run, judge=endpoint)
+    assert summarise(RunFolder.open(run.path))["accuracy"]["strict"] == 1.0, "as before"
+    model.says(WRONG)
+    new = again(run, judge=endpoint)
+    assert new.record().revision == 1, "it was gone on with"
+    assert summarise(new)["accuracy"]["strict"] == pytest.approx(1 / 3)
+
+
+def test_what_an_abandoned_revision_recorded_is_nobodys(
+    run: RunFolder,
+    model: Any,
+    endpoint: EndpointConfig,
+    answer: Callable[..., Any],
+    saying: Callable[..., Any],
+) -> None:
+    gated(run, 1)
+    model.answers = [answer(saying("ready")), *refusing(answer, saying)]
+    with pytest.raises(RunFailure):
+        again(run, reader=endpoint, judge=endpoint)
+    before = {one.question_id: one.reading for one in read_run(run.path).results.values()}
+    model.says(RIGHT)
+    new = again(run, judge=endpoint.model_copy(update={"model": "another"}))
+    assert new.record().revision == 2
+    assert {one.question_id: one.reading for one in read_run(new.path).results.values()} == before
+
+
+def test_the_gates_of_a_run_can_be_left_open(
+    run: RunFolder,
+    model: Any,
+    endpoint: EndpointConfig,
+    answer: Callable[..., Any],
+    saying: Callable[..., Any],
+) -> None:
+    gated(run, 1)
+    model.answers = [*refusing(answer, saying), answer(saying(RIGHT))]
+    now = revised(run.record(), 0, judge=endpoint)
+    evaluate_again(run.path, now, Console(file=io.StringIO()), no_gates=True)
+    assert summarise(RunFolder.open(run.path))["outcomes"] == {"judge_error": 1, "ok": 2}
+
+
+def test_a_query_that_failed_long_ago_closes_no_gate_for_a_judge(
+    data_root: Path, tmp_path: Path, model: Any, endpoint: EndpointConfig
+) -> None:
+    answers = {f"q-{n}": Answer(score=1, evaluator="llm_gotchas_checker") for n in range(2)}
+    old = {"q-2": Answer(outcome=Outcome.PROVIDER_ERROR)}
+    run = write_run(tmp_path / "old", data_root, answers | old, gates=(1, 2))
+    model.says(RIGHT)
+    assert again(run, judge=endpoint).record().revision == 1
+
+
+def test_a_runs_own_judge_is_asked_anew_when_it_is_named_again(
+    run: RunFolder, model: Any, endpoint: EndpointConfig
+) -> None:
+    model.says(RIGHT)
+    again(run, judge=endpoint)
+    asked = len(model.requests)
+    again(run, judge=endpoint)
+    assert len(model.requests) - asked == 1 + 2, "the tiny request, and two verdicts"
+    votes = [one.verdict.verdict.votes for one in read_run(run.path).results.values() if one.verdict]
+    assert not any(vote.cached for found in votes for vote in found)
 
 
 def test_only_the_latest_revision_can_be_worked_on(run: RunFolder) -> None:

@@ -17,7 +17,7 @@ from evals.runs.at_work import AtWork
 from evals.runs.config import RunConfig, RunRecord
 from evals.runs.execute import execute
 from evals.runs.folder import RunError, RunFolder, question_slug
-from evals.runs.records import now
+from evals.runs.records import QueryRecord, now
 from evals.runs.room import Room
 from evals.runs.seeds import derived_seed
 from evals.runs.stages import Stages
@@ -205,6 +205,22 @@ def test_method_failures_are_kept_unless_asked_for(run: Run) -> None:
     run(folder, retry=frozenset({Outcome.TIMEOUT}))
     assert run.memory.asked.count("q-1") == 2
     assert json.loads((folder.question_folder("q-1") / "query.2.json").read_bytes())["forced"] is True
+
+
+def test_a_try_after_a_method_failure_stays_forced_whatever_comes_between(run: Run) -> None:
+    folder = run.create()
+    run.memory.outcomes["q-1"] = Outcome.TIMEOUT
+    run(folder)
+    run.memory.outcomes["q-1"] = Outcome.CANCELLED
+    run(folder, retry=frozenset({Outcome.TIMEOUT}))
+    del run.memory.outcomes["q-1"]
+    run(folder)
+    tries = folder.records("q-1", QueryRecord)
+    assert [(one.outcome, one.forced) for one in tries] == [
+        (Outcome.TIMEOUT, False),
+        (Outcome.CANCELLED, True),
+        (Outcome.OK, True),
+    ]
 
 
 def test_a_reader_answers_and_the_matcher_scores(reading_run: Run, model: Any) -> None:

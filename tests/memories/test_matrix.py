@@ -68,6 +68,22 @@ def test_all_arms_answer_the_same_questions_and_nothing_is_done_twice(tmp_path, 
     assert "was made with other settings" in refused.stderr
 
 
+def test_gates_are_those_of_the_file_and_can_be_left_open(tmp_path, data_root, script, run):
+    file = plan_of(tmp_path, data_root, script.url, "none", "oracle")
+    text = file.read_text().replace('model = "reader"', 'model = "reader", retry_seconds = 0.1')
+    script.fault = lambda body: (500, {}) if body["model"] == "reader" else None
+    file.write_text(text.replace("[run]\n", "[run]\ngates = [2]\n"))
+    stopped = run("eval", "matrix", file, "--out", tmp_path / "out")
+    assert stopped.returncode == 1
+    assert "2 of the first 2 questions ended in an infrastructure failure" in stopped.stderr
+    regardless = run("eval", "matrix", file, "--out", tmp_path / "out", "--no-gates")
+    assert regardless.returncode == 1
+    assert "arm none: no question has an answer, the first ended in provider_error" in regardless.stderr
+    file.write_text(text.replace("[run]\n", "[run]\ngates = []\n"))
+    without = run("eval", "matrix", file, "--out", tmp_path / "without")
+    assert "no question has an answer" in without.stderr
+
+
 def test_dense_retrieval_without_an_embedding_model_is_refused_and_never_bm25(tmp_path, data_root, run):
     done = run("eval", "run", "--data", data_root, "--out", tmp_path / "run", "--memory", "rag-slice")
     assert done.returncode == 2
