@@ -43,7 +43,7 @@ class Row:
     """McNemar's, exact; only in tested rows."""
     p_holm: float | None = None
     detectable: float | None = None
-    """Smallest difference that this many discordant questions would show with power 0.8."""
+    """About the smallest difference that this many discordant questions would show with power 0.8."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ NOT_ESTIMATED = "not estimated"
 def repeat_figures(results: Sequence[QuestionResult], counts: RepeatCounts) -> dict[str, Any] | None:
     """Variances of a question's score by stage; None where nothing is repeated.
 
-    `deviation` is the standard deviation of the accuracy over all questions, from what was estimated.
+    `deviation` is the standard deviation of the run's accuracy, a mean over its repeats, from what was
+    estimated.
     """
     if not counts.several:
         return None
@@ -24,6 +25,6 @@ def repeat_figures(results: Sequence[QuestionResult], counts: RepeatCounts) -> d
         "counts": counts.model_dump(),
         "variance": {stage: NOT_ESTIMATED if value is None else value for stage, value in variances.items()},
         "includes": {stage: list(split.includes(stage)) for stage in STAGES if variances[stage] is not None},
-        "deviation": split.deviation(len(scores)) if scores else None,
+        "deviation": split.deviation(scores.values()),
         "unsteady": sorted(unsteady(scores)),
     }

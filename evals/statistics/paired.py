@@ -41,10 +41,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def detectable_difference(
     discordant: int, count: int, *, power: float = 0.8, level: float = 0.05
 ) -> float | None:
-    """The smallest true difference in accuracy, 0..1, that McNemar's test would find with the given power.
+    """About the smallest true difference in accuracy, 0..1, that McNemar's test finds with the given power.
 
     Solves n = (z[1-a/2] sqrt(psi) + z[power] sqrt(psi - d²))² / d² for d, with psi the observed share of
-    discordant questions; R. J. Connor, Biometrics 43 (1987) 207. It assumes independent questions.
+    discordant questions; R. J. Connor, Biometrics 43 (1987) 207. It assumes independent questions, and the
+    test without its exactness: the exact one has some points of power less where few are discordant.
 
     None where no question is discordant, or where the difference would have to be larger than psi, the
     largest one that so few discordant questions allow. Raises ValueError for counts that cannot be.

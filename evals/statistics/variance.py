@@ -5,7 +5,7 @@ question by question, so that the difficulty of questions is no noise; unequal n
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TypeAlias
@@ -31,9 +31,19 @@ class VarianceSplit:
         known = [one for one in (self.agent, self.reader, self.judge) if one is not None]
         return sum(known) if known else None
 
-    def deviation(self, questions: int) -> float | None:
-        """Standard deviation of the accuracy over that many questions, if all of it were run again."""
-        return None if self.total is None else math.sqrt(self.total / questions)
+    def deviation(self, questions: Collection[Repeats]) -> float | None:
+        """Standard deviation of the accuracy over these questions, were each run again with as many repeats.
+
+        A question's score is the mean over its repeats, so that each stage's noise is less by their number.
+        None where nothing was estimated, or no question has a score.
+        """
+        scored = [shares for question in questions if (shares := _shares(question))]
+        if self.total is None or not scored:
+            return None
+        variances = (self.agent or 0.0, self.reader or 0.0, self.judge or 0.0)
+        sums = [math.fsum(stage) for stage in zip(*scored, strict=True)]
+        total = math.fsum(one * share for one, share in zip(variances, sums, strict=True))
+        return math.sqrt(total) / len(scored)
 
     def includes(self, stage: str) -> tuple[str, ...]:
         """The stages below that were never repeated, so that their noise is in this stage's figure."""
@@ -58,6 +68,17 @@ def unsteady(questions: Mapping[str, Repeats]) -> list[str]:
         for question_id, agents in questions.items()
         if len({score for readings in agents for verdicts in readings for score in verdicts}) > 1
     ]
+
+
+def _shares(question: Repeats) -> tuple[float, float, float] | None:
+    """By stage the sum of the squares of what each of its repeats has in the mean; None without a score."""
+    verdicts = [[len(one) for one in readings] for readings in question]
+    count = sum(map(sum, verdicts))
+    if count == 0:
+        return None
+    agent = sum(sum(readings) ** 2 for readings in verdicts)
+    reader = sum(one**2 for readings in verdicts for one in readings)
+    return agent / count**2, reader / count**2, 1 / count
 
 
 def _pooled(groups: Sequence[tuple[list[float], float]]) -> float | None:

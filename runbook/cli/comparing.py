@@ -89,8 +89,8 @@ def compare(
     elif equal and not repeated:
         console.print()
         console.print(
-            "Two of these hold the same answers of the memory (one run, its copies or revisions), so they are "
-            "no repeats, and nothing is told about chance."
+            "Two of these hold the same answers of the memory (one run, a copy or revision of it): they are "
+            "no repeats, and tell nothing about chance."
         )
 
 
@@ -207,7 +207,7 @@ def _remarks(made: "Comparison", why_no_gold: str) -> list[str]:
     if everything.detectable is not None:
         remarks.append(
             f"With so many discordant questions a true difference of about {100 * everything.detectable:.0f} "
-            "points would be found with power 0.8, somewhat less with few of them (by the normal approximation)."
+            "points would be found with power 0.8 (normal approximation; the exact test finds a little less)."
         )
     elif everything.p is not None:
         remarks.append("Too few discordant questions to find any difference with power 0.8.")

@@ -1,13 +1,16 @@
 """Runs are compared question by question, over what both have, and only where they are comparable."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from evals.comparison.compare import compare
 from evals.comparison.differences import Aspect
-from evals.comparison.noise import noise_of
+from evals.comparison.noise import independent, noise_of
 from evals.recorded import gold_of_run, read_run
+from evals.runs.summary import summarise
+from runbook.cli.comparing import _remarks
 from runbook.outcomes import Outcome
 from tests.data_roots import write_data_root
 from tests.recorded_runs import READER, Answer, write_run
@@ -171,6 +174,42 @@ def test_runs_of_equal_settings_tell_how_much_chance_moves_them(root: Path, tmp_
     assert noise.split.agent == pytest.approx(0.1)
     assert noise.split.includes("agent") == ("reader", "judge")
     assert noise.deviation == pytest.approx((0.1 / 40) ** 0.5)
+
+
+def test_runs_with_repeats_vary_less_than_each_of_their_passes(root: Path, tmp_path: Path) -> None:
+    def passes(right: set[int], again: set[int]) -> dict[str, tuple[Answer, ...]]:
+        return {f"q-{n}": (Answer(score=int(n in right)), Answer(score=int(n in again))) for n in range(40)}
+
+    first, other = set(range(20)), set(range(4, 24))
+    runs = [
+        read_run(write_run(tmp_path / name, root, passes(first, other), seed=seed).path)
+        for seed, name in enumerate("ab")
+    ]
+    noise = noise_of(runs)
+    assert noise is not None
+    assert noise.split.agent == pytest.approx(8 * (1 / 3) / 40)
+    assert noise.deviation == pytest.approx((8 / 3 / 40 / 40 / 2) ** 0.5)
+    shown = summarise(runs[0].folder)["repeats"]
+    assert shown["deviation"] == pytest.approx((8 / 2 / 40 / 40 / 2) ** 0.5)
+
+
+def test_a_run_is_no_repeat_of_itself_nor_of_its_copy(root: Path, tmp_path: Path) -> None:
+    path = write_run(tmp_path / "a", root, scores(set(range(20)))).path
+    copy = shutil.copytree(path, tmp_path / "copy")
+    again = write_run(tmp_path / "again", root, scores(set(range(20)))).path
+    assert not independent([read_run(path), read_run(path)])
+    assert not independent([read_run(again), read_run(path), read_run(copy)])
+    assert independent([read_run(path), read_run(again)])
+
+
+def test_the_power_is_told_as_an_approximation(root: Path, tmp_path: Path) -> None:
+    a, b = (
+        read_run(write_run(tmp_path / name, root, scores(set(right))).path)
+        for name, right in (("a", range(20)), ("b", range(10, 30)))
+    )
+    (told,) = [line for line in _remarks(compare(a, [b], {})[0], "") if "power" in line]
+    assert "a true difference of about " in told
+    assert "approximation" in told
 
 
 def test_runs_without_a_common_score_tell_no_noise(root: Path, tmp_path: Path) -> None:

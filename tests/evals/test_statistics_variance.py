@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evals.statistics.variance import Repeats, split_variance, unsteady
+from evals.statistics.variance import Repeats, VarianceSplit, split_variance, unsteady
 
 
 def simulated(
@@ -27,7 +27,25 @@ def test_known_variances_are_found_again():
     assert split.reader == pytest.approx(0.04, abs=0.006)
     assert split.judge == pytest.approx(0.01, abs=0.002)
     assert split.total == pytest.approx(0.15, abs=0.02)
-    assert split.deviation(451) == pytest.approx((0.15 / 451) ** 0.5, rel=0.1)
+    assert split.deviation([[[[1]]]] * 451) == pytest.approx((0.15 / 451) ** 0.5, rel=0.1)
+
+
+def test_the_deviation_of_a_mean_over_repeats_is_the_one_that_such_means_have():
+    # Of many runs with these repeats the accuracies really spread so far, each over the same 40 questions.
+    random = np.random.default_rng(3)
+    shape, size = (3, 2, 4), (2000, 40)
+    noise = sum(
+        random.normal(scale=variance**0.5, size=(*size, *stage)).mean(axis=(2, 3, 4))
+        for variance, stage in ((0.10, (3, 1, 1)), (0.04, (3, 2, 1)), (0.01, shape))
+    )
+    split = VarianceSplit(0.10, 0.04, 0.01, 40)
+    assert split.deviation(np.zeros((40, *shape)).tolist()) == pytest.approx(
+        noise.mean(axis=1).std(), rel=0.05
+    )
+    # Where some repeats came to nothing, those that are there weigh more.
+    assert split.deviation([[[[1, 1], []], [[0]], []], []]) == pytest.approx(
+        (0.10 * 5 / 9 + 0.04 * 5 / 9 + 0.01 / 3) ** 0.5
+    )
 
 
 def test_a_stage_that_was_not_repeated_is_not_estimated_and_its_noise_is_in_the_stage_above():
@@ -63,7 +81,7 @@ def test_by_hand():
 
 def test_nothing_repeated_is_nothing_estimated():
     split = split_variance({"q": [[[1]]], "p": []})
-    assert (split.agent, split.reader, split.judge, split.total, split.deviation(10)) == (None,) * 5
+    assert (split.agent, split.reader, split.judge, split.total, split.deviation([[[[1]]]])) == (None,) * 5
 
 
 def test_noise_that_the_stage_below_explains_is_not_counted_twice():
