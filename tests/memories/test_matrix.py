@@ -71,7 +71,7 @@ def test_all_arms_answer_the_same_questions_and_nothing_is_done_twice(tmp_path, 
 def test_gates_are_those_of_the_file_and_can_be_left_open(tmp_path, data_root, script, run):
     file = plan_of(tmp_path, data_root, script.url, "none", "oracle")
     text = file.read_text().replace('model = "reader"', 'model = "reader", retry_seconds = 0.1')
-    script.fault = lambda body: (500, {}) if body["model"] == "reader" else None
+    script.answering = 0
     file.write_text(text.replace("[run]\n", "[run]\ngates = [2]\n"))
     stopped = run("eval", "matrix", file, "--out", tmp_path / "out")
     assert stopped.returncode == 1
