@@ -40,12 +40,14 @@ def test_agents(
         str | None, typer.Option(help="URL of a running scripted model (default: one is started).")
     ] = None,
     idle: Annotated[
-        float, typer.Option(min=5, help="Idle limit in seconds where a case is about it.")
+        float,
+        typer.Option(min=5, max=1e6, help="Idle limit in seconds where a case is about it."),
     ] = 30.0,
     deadline: Annotated[
-        float, typer.Option(min=10, help="Deadline in seconds where a case is about it.")
+        float,
+        typer.Option(min=10, max=1e6, help="Deadline in seconds where a case is about it."),
     ] = 40.0,
-    parallel: Annotated[int, typer.Option(min=1, help="Cases at one time.")] = 2,
+    parallel: Annotated[int, typer.Option(min=1, max=64, help="Cases at one time.")] = 2,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder that keeps all attempts (default: a new one, removed where all pass)."),

@@ -48,9 +48,12 @@ def official(
     tier: Annotated[str, typer.Option(help="small or medium.")] = "small",
     method: Annotated[str | None, typer.Option(help="The method's name (default: from the agent's).")] = None,
     workers: Annotated[
-        int, typer.Option(min=1, help="Questions at a time; over 1 extends the harness's own list in memory.")
+        int,
+        typer.Option(
+            min=1, max=64, help="Questions at a time; over 1 extends the harness's own list in memory."
+        ),
     ] = 1,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, max=10**9, help="Only the first N questions.")] = None,
     store: StoreOption = None,
     agent: AgentName = "scout",
     agent_command: AgentCommand = None,

@@ -35,7 +35,8 @@ ModelKey = Annotated[
     typer.Option(help="Name of the environment variable with the key for --model-url.", metavar="NAME"),
 ]
 Idle = Annotated[
-    float, typer.Option(min=1, help="Seconds without output and model traffic: the agent stalled.")
+    float,
+    typer.Option(min=1, max=1e6, help="Seconds without output and model traffic: the agent stalled."),
 ]
 AgentCommand = Annotated[
     str | None,
