@@ -35,6 +35,7 @@ class Difference:
 
 _PREFIXES = {
     "reader": Aspect.READER,
+    **dict.fromkeys(("token_counter", "tokenizer", "preprocessor"), Aspect.READER),
     "judge": Aspect.JUDGE,
     "votes": Aspect.JUDGE,
     "profile": Aspect.PROFILE,

@@ -21,9 +21,8 @@ from typing import Any
 
 from evals.runs.config import RunConfig
 from evals.runs.config_file import ConfigError, config_of, place_paths, read_toml
+from evals.runs.measuring import MEASURED_ALIKE, unequal
 
-SHARED = ("data", "tier", "limit", "sample", "question_ids", "seed", "reader", "judge", "profile", "votes")
-"""Settings in which arms must not differ, else their difference would not be the memory's."""
 _KEYS = {"reference", "run", "arms"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
@@ -52,7 +51,7 @@ def read_plan(file: Path, *, store: Path) -> MatrixPlan:
         raise ConfigError(f"{file}: name at least two arms, each as [arms.NAME]")
     configs = {name: _config(file, name, shared, arm, store) for name, arm in arms.items()}
     reference = table.get("reference", next(iter(configs)))
-    if reference not in configs:
+    if not isinstance(reference, str) or reference not in configs:
         raise ConfigError(f"{file}: reference: there is no arm {reference!r}; there are {', '.join(configs)}")
     _refuse_unlike(file, configs)
     return MatrixPlan(reference, configs)
@@ -81,8 +80,8 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 def _refuse_unlike(file: Path, configs: Mapping[str, RunConfig]) -> None:
     first, *others = configs.items()
     for name, config in others:
-        for key in SHARED:
-            if getattr(config, key) != getattr(first[1], key):
+        for key in unequal(config, first[1]):
+            if key in MEASURED_ALIKE:
                 raise ConfigError(
                     f"{file}: arms.{name}: {key} is not that of arms.{first[0]}: put it into [run], "
                     "for arms differ in their memory alone"

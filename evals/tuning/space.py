@@ -12,19 +12,14 @@ import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from evals.runs.config import RunConfig
+from evals.runs.measuring import MEASURED_ALIKE
 from evals.tuning.study_file import Scalar, StudyError, StudyFile, flat
 from runbook.complaints import of_validation
 
 Setting = Mapping[str, Scalar]
 """A value for each dimension of the space: of a key itself, or the option of a variant."""
 
-MEASURING = frozenset(
-    {
-        *("data", "tier", "store", "limit", "sample", "question_ids", "seed", "gates", "concurrency"),
-        *("reader", "judge", "repeats", "votes", "profile", "upstream", "tuned_on"),
-        *("token_counter", "tokenizer", "preprocessor"),
-    }
-)
+MEASURING = MEASURED_ALIKE | {"store", "gates", "concurrency", "tuned_on"}
 """Keys that say what is measured and how: the same in all settings, or they could not be compared."""
 
 

@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 _SAME_QUESTIONS = ("data", "tier", "limit", "sample", "question_ids", "seed")
 """Settings by which the arms are asked the same questions; nothing allows these to differ."""
-_ASPECTS = {"reader": "reader", "judge": "judge", "votes": "judge", "profile": "profile"}
+_ASPECTS = {
+    **dict.fromkeys(("reader", "token_counter", "tokenizer", "preprocessor"), "reader"),
+    **dict.fromkeys(("judge", "votes"), "judge"),
+    **dict.fromkeys(("profile", "upstream"), "profile"),
+}
 """Settings that have to be equal unless that aspect is allowed, as in the comparison itself."""
 
 

@@ -37,6 +37,7 @@ def matrix(
 
     Their questions are interleaved; all are compared with one of them.
     """
+    from evals.matrix.fitting import MisfitError, refuse_unfit
     from evals.matrix.plan import read_plan
     from evals.matrix.table import matrix_table
     from evals.recorded import gold_of_run, read_run
@@ -50,6 +51,10 @@ def matrix(
     if not show:
         run_arms(plan, out, SharedConsole(stderr=as_json), no_gates=no_gates)
     runs = {name: read_run(out / name) for name in plan.arms}
+    try:
+        refuse_unfit(plan, runs)
+    except MisfitError as error:
+        raise Mistake(str(error)) from None
     gold, _ = gold_of_run(runs[plan.reference])
     table = matrix_table(runs, plan.reference, gold, seed=plan.arms[plan.reference].seed)
     if as_json:

@@ -20,9 +20,9 @@ _NAME_CELLS = 20  # of a name that are not folded while there is room for them
 _LEAST_CELLS = 9
 _ANY_WIDTH = 1000
 _LEGEND = (
-    "hit: share of gold pieces; in context: share of answers that a context holds; accuracy: of all "
-    "questions. In brackets 95 % intervals: Wilson's, of hits by a bootstrap over clusters of questions. "
-    "Tokens and USD: of the memory's own queries."
+    "hit: share of gold pieces; in context: share of answers that a context holds; accuracy: of the "
+    "questions with a score. In brackets 95 % intervals: Wilson's; of hits, and of means over repeats, by a "
+    "bootstrap over clusters of questions. Tokens and USD: of the memory's own queries."
 )
 _DIFFERENCES = (
     "Differences in points: bootstrap over clusters of questions, no interval where no question differs; "
