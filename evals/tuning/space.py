@@ -23,6 +23,10 @@ MEASURING = MEASURED_ALIKE | {"store", "gates", "concurrency", "tuned_on"}
 """Keys that say what is measured and how: the same in all settings, or they could not be compared."""
 
 
+_LARGEST = 2**53  # beyond it a float skips whole numbers
+_UNUSABLE = "numbers have to be finite, and whole ones at most 2**53"
+
+
 class Range(BaseModel):
     """Numbers from low to high, both included."""
 
@@ -36,10 +40,14 @@ class Range(BaseModel):
 
     @model_validator(mode="after")
     def _sound(self) -> "Range":
-        if not self.low < self.high or not math.isfinite(self.high - self.low):
+        if not all(map(_is_usable, (self.low, self.high, self.step or 1))):
+            raise ValueError(_UNUSABLE)
+        if not self.low < self.high:
             raise ValueError("low has to be below high")
         if self.step is not None and (self.step <= 0 or self.log):
             raise ValueError("step has to be above 0, and goes without log")
+        if self.step is not None and (self.high - self.low) / self.step > _LARGEST:
+            raise ValueError("step is too small for so wide a range")
         if self.log and self.low <= 0:
             raise ValueError("log needs a low above 0")
         return self
@@ -49,13 +57,22 @@ class Range(BaseModel):
         """Whether its numbers are whole ones."""
         return isinstance(self.low, int) and isinstance(self.high, int) and isinstance(self.step or 1, int)
 
-    def values(self) -> list[Scalar] | None:
-        """All of them; None where there are infinitely many."""
-        if self.step is None and not self.whole:
-            return None
+    @property
+    def count(self) -> int | None:
+        """How many there are; None for infinitely many."""
+        if self.whole:
+            return int((self.high - self.low) // (self.step or 1)) + 1
+        return None if self.step is None else math.floor((self.high - self.low) / self.step + 1e-9) + 1
+
+    def values(self) -> Iterator[Scalar]:
+        """All of them, where they can be counted."""
         step = self.step or 1
-        count = math.floor((self.high - self.low) / step + 1e-9) + 1
-        return [self.low + index * step for index in range(count)]
+        return (self.low + index * step for index in range(self.count or 0))
+
+
+def _is_usable(value: int | float) -> bool:
+    """Whether a number is finite, and every program that it passes through can hold it as it is."""
+    return abs(value) <= _LARGEST if isinstance(value, int) else math.isfinite(value)
 
 
 Dimension = Range | tuple[Scalar, ...]
@@ -71,14 +88,12 @@ class Space:
     @property
     def size(self) -> int | None:
         """How many settings there are; None for infinitely many."""
-        sizes = [
-            len(values) if (values := _values(one)) is not None else None for one in self.dimensions.values()
-        ]
+        sizes = [one.count if isinstance(one, Range) else len(one) for one in self.dimensions.values()]
         return None if None in sizes else math.prod(size for size in sizes if size is not None)
 
     def settings(self) -> Iterator[Setting]:
-        """All settings of a finite space."""
-        values = [_values(one) or [] for one in self.dimensions.values()]
+        """All settings of a finite space, which is not large."""
+        values = [one.values() if isinstance(one, Range) else one for one in self.dimensions.values()]
         return (dict(zip(self.dimensions, one, strict=True)) for one in product(*values))
 
     def changes(self, setting: Setting) -> dict[str, Any]:
@@ -136,11 +151,9 @@ def _dimension(key: str, value: Any) -> Dimension:
             f"space.{key}: write a list of values, or {{low = 1, high = 9}}; "
             "what is no number, word or truth value goes into [variants.NAME.OPTION]"
         )
+    if not all(isinstance(one, str) or _is_usable(one) for one in value):
+        raise StudyError(f"space.{key}: {_UNUSABLE}")
     return tuple(dict.fromkeys(value)) if len({type(one) for one in value}) == 1 else tuple(value)
-
-
-def _values(dimension: Dimension) -> list[Scalar] | None:
-    return dimension.values() if isinstance(dimension, Range) else list(dimension)
 
 
 def _refuse_empty(dimensions: Mapping[str, Dimension]) -> None:

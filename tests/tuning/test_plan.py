@@ -7,6 +7,7 @@ import pytest
 
 from evals.tuning.plan import Plan, plan_of
 from evals.tuning.record import recorded
+from evals.tuning.space import Range, Space
 from evals.tuning.study_file import StudyError, read_study
 from tests.tuning.conftest import MakeStudy
 
@@ -50,6 +51,13 @@ def test_a_setting_changes_what_it_names_and_nothing_else(make_study: MakeStudy)
     assert other.model_copy(update={"helper": False, "manifests": False}) == config
 
 
+def test_a_wide_range_is_counted_without_being_listed() -> None:
+    wide, stepped = Range(low=1, high=10**15), Range(low=0.0, high=1.0, step=0.1)
+    assert Space({"wide": wide, "stepped": stepped, "listed": (1, 2)}, {}).size == 10**15 * 11 * 2
+    assert Range(low=1, high=8, step=3).count == len([*Range(low=1, high=8, step=3).values()]) == 3
+    assert Space({"wide": wide, "any": Range(low=0.0, high=1.0)}, {}).size is None
+
+
 @pytest.mark.parametrize(
     ("study", "words"),
     [
@@ -60,6 +68,15 @@ def test_a_setting_changes_what_it_names_and_nothing_else(make_study: MakeStudy)
         ({"space": "budget = [3]"}, "one setting only"),
         ({"space": "budget = {low = 9, high = 2}"}, "low has to be below high"),
         ({"space": "budget = 5"}, "write a list of values"),
+        (
+            {"space": f"budget = {{low = 1{400 * '0'}, high = 2{400 * '0'}}}"},
+            "space.budget: numbers have to be",
+        ),
+        ({"space": "timeout = {low = 1.0, high = inf}"}, "space.timeout: numbers have to be finite"),
+        ({"space": "timeout = {low = 1.0, high = 9.0, step = 1e-300}"}, "step is too small"),
+        ({"space": "timeout = [30.0, inf]"}, "space.timeout: numbers have to be finite"),
+        ({"space": "timeout = [30.0, nan]"}, "space.timeout: numbers have to be finite"),
+        ({"space": f"budget = [1, 1{30 * '0'}]"}, "space.budget: numbers have to be finite, and whole ones"),
         ({"space": 'tier = ["small", "medium"]'}, "says what is measured"),
         ({"more": "[variants.states.few]\nbudget = 2\n"}, "tried twice"),
         ({"base": "budgett = 3"}, "base: budgett"),
