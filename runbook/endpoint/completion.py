@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from typing import TypeGuard
 
 import orjson
 from pydantic import BaseModel, ConfigDict
@@ -10,6 +11,7 @@ from runbook.endpoint.usage import Usage
 from runbook.half_characters import without_halves
 
 _SHOWN_CHARACTERS = 200
+_MOST_TOKENS = 2**50
 _STATUS = re.compile(r"[1-5][0-9]{2}")
 
 
@@ -123,4 +125,9 @@ def _usage(value: object) -> Usage:
 
 def _count(counts: object, name: str) -> int | None:
     value = counts.get(name) if isinstance(counts, Mapping) else None
-    return value if type(value) is int and value >= 0 else None
+    return value if is_count(value) else None
+
+
+def is_count(value: object) -> TypeGuard[int]:
+    """Whether a provider's number can be one of tokens, also where many of them are added up and written."""
+    return type(value) is int and 0 <= value < _MOST_TOKENS

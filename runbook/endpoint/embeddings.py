@@ -12,7 +12,7 @@ import orjson
 from numpy.typing import NDArray
 
 from runbook.endpoint.calling import Caller
-from runbook.endpoint.completion import MalformedReply, ReportedError
+from runbook.endpoint.completion import MalformedReply, ReportedError, is_count
 from runbook.endpoint.config import EmbeddingConfig
 from runbook.endpoint.errors import EndpointError
 from runbook.endpoint.ledger import Took
@@ -123,7 +123,7 @@ def read_embeddings(body: bytes, count: int) -> EmbeddingReply:
     model = value.get("model")
     return EmbeddingReply(
         _unit(_in_order(rows)),
-        tokens if type(tokens) is int and tokens >= 0 else None,
+        tokens if is_count(tokens) else None,
         model if isinstance(model, str) else None,
     )
 

@@ -1,5 +1,6 @@
 """A model call either gives a reply or one typed error; retries are visible, bounded and patient."""
 
+import json
 import threading
 import time
 
@@ -7,6 +8,8 @@ import pytest
 
 from evals.model_errors import ReaderError
 from runbook.endpoint import Endpoint, EndpointConfig, EndpointError, Sampling
+from runbook.endpoint.completion import read_reply
+from runbook.endpoint.embeddings import read_embeddings
 from runbook.outcomes import Outcome
 
 ASK = [{"role": "user", "content": "hello"}]
@@ -275,3 +278,11 @@ def test_a_short_wait_is_not_told(model, config, answer, saying):
 def test_a_status_of_thousands_of_digits_is_no_status(model, config, answer):
     model.answers = [answer({"error": {"code": "9" * 5000, "message": "no"}})]
     assert fails(Endpoint(config(retry_seconds=0))).outcome is Outcome.PROVIDER_ERROR
+
+
+@pytest.mark.parametrize("tokens", [-1, 2**50, 2**64 - 1, 10**30, 1.5, True, "7", None, [7]])
+def test_a_count_that_no_tokens_can_have_is_not_known(tokens):
+    body = {"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": tokens}}
+    assert read_reply(json.dumps(body).encode()).usage.prompt_tokens is None
+    row = {"data": [{"embedding": [1.0]}], "usage": {"prompt_tokens": tokens}}
+    assert read_embeddings(json.dumps(row).encode(), 1).tokens is None
