@@ -106,7 +106,7 @@ def rounds_picture(agents: Sequence[Shown]) -> Figure:
         raise NothingToDraw("no round with a tool call is on record")
     return shares_picture(
         "The first rounds: share of calls, by class",
-        "round; below it, how many attempts came so far",
+        "round; below it, the number of attempts that reached it",
         panels,
         list(_CLASSES.values()),
     )
