@@ -137,7 +137,7 @@ def _again(
     from evals.recorded import read_run
     from evals.runs.folder import RunFolder
     from evals.runs.revising import change_of, revised
-    from runbook.cli.running import evaluate_again
+    from runbook.cli.evaluating_again import evaluate_again
 
     run = RunFolder.open(folder)
     before = read_run(folder)

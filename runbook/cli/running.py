@@ -1,4 +1,4 @@
-"""Running a prepared evaluation, resuming it, and having its records read or judged again."""
+"""Running a prepared evaluation, and resuming it."""
 
 import platform
 import threading
@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import NoReturn
 
 from git import GitError, Repo
 from rich.console import Console
@@ -18,7 +17,6 @@ from evals.runs.folder import RunFailure, RunFolder, refuse_taken
 from evals.runs.gates import nothing_answered
 from evals.runs.records import now
 from evals.runs.results import load_results
-from evals.runs.revising import number_for, renumbered
 from evals.runs.room import Room
 from evals.runs.stages import Stages
 from evals.runs.summary import is_pending, summarise
@@ -28,14 +26,13 @@ from runbook.agents import AdapterAgent
 from runbook.cli.assembly import chosen_agent, may_write_haystacks
 from runbook.cli.build_ahead import BUILDERS, BuildAhead, HaystackJob
 from runbook.cli.endpoints import refuse_refusing
-from runbook.cli.evaluators import Evaluators, open_evaluators, refuse_unofficial
+from runbook.cli.evaluators import Evaluators, open_evaluators
 from runbook.cli.failures import Mistake
 from runbook.cli.haystacks import Haystacks
 from runbook.cli.memories import open_memory
 from runbook.cli.preparing import (
     Prepared,
     arm_settings,
-    choose_questions,
     haystack_digests,
     import_trajectories,
     prepare,
@@ -45,7 +42,6 @@ from runbook.cli.preparing import (
 from runbook.cli.progress import run_progress
 from runbook.cli.tables import print_summary
 from runbook.cli.unchanged import (
-    asked_again,
     refuse_changed_agent,
     refuse_changed_data,
     refuse_changed_prompts,
@@ -62,7 +58,7 @@ OpenRun = Callable[[Mapping[str, str], Evaluators, tuple[str, ...]], RunFolder]
 def start(prepared: Prepared, out: Path, console: Console) -> None:
     """Create the run folder and run everything."""
     refuse_taken(out)
-    _refuse_refusing(prepared.config)
+    refuse_refusing_models(prepared.config)
     _perform(prepared, out, creating(prepared, out), INFRASTRUCTURE_FAILURES, console)
 
 
@@ -107,7 +103,7 @@ def resume(path: Path, retry: str, *, force: bool, console: Console, no_gates: b
     """Go on with a run; with `no_gates` also where infrastructure fails for the first questions."""
     folder = RunFolder.open(path)
     record = folder.record()
-    prepared = _gated(prepare(record.config), no_gates)
+    prepared = gated(prepare(record.config), no_gates)
     refuse_changed_data(prepared, record)
     outcomes = _outcomes(retry)
     if outcomes & METHOD_FAILURES and not force:
@@ -129,7 +125,8 @@ def resume(path: Path, retry: str, *, force: bool, console: Console, no_gates: b
     _perform(prepared, folder.path, open_run, outcomes, console, votes_since=record.votes_since)
 
 
-def _gated(prepared: Prepared, no_gates: bool) -> Prepared:
+def gated(prepared: Prepared, no_gates: bool) -> Prepared:
+    """What is prepared, without its gates where they are to be left open."""
     if not no_gates:
         return prepared
     return replace(prepared, config=prepared.config.model_copy(update={"gates": ()}))
@@ -152,58 +149,11 @@ def reopening(prepared: Prepared, folder: RunFolder, record: RunRecord) -> OpenR
     return reopen
 
 
-def evaluate_again(path: Path, revised: RunRecord, console: Console, *, no_gates: bool = False) -> None:
-    """Read or judge what is recorded again, as `revised` says; the records there are stay as they are.
-
-    What was begun with the same settings and never ended is gone on with; a revision counts once it ended.
-    """
-    folder = RunFolder.open(path)
-    refuse_unofficial(revised.config)
-    prepared = _gated(choose_questions(revised.config), no_gates)
-    refuse_changed_data(prepared, revised)
-    reads = revised.readings_since == revised.revision
-    asking = revised.config if reads else revised.config.model_copy(update={"reader": None})
-    _refuse_refusing(asking)
-    asked = {one.question_id for one in load_results(folder, revised) if one.queries}
-    prepared = replace(prepared, questions=[one for one in prepared.questions if one.id in asked])
-    cancel = threading.Event()
-    with ExitStack() as stack:
-        stack.enter_context(folder.locked())
-        begun = folder.unfinished()
-        revised = renumbered(revised, number_for(revised, begun, folder.next_revision()))
-        evaluators = stack.enter_context(
-            open_evaluators(asking, folder.path, console, cancel, votes_since=revised.votes_since)
-        )
-        asked_with = asked_again(evaluators.prompt_digests, reads=reads)
-        revised = revised.model_copy(update={"prompt_digests": revised.prompt_digests | asked_with})
-        if begun is not None and begun.revision == revised.revision and begun != revised:
-            revised = renumbered(revised, folder.next_revision())  # other prompts than it was begun with
-        folder.begin_revision(revised)
-        stages = Stages(
-            folder=folder,
-            run_record=revised,
-            data=prepared.data,
-            memory=None,
-            open_view=_no_view,
-            reader=evaluators.reader,
-            judge=evaluators.judge,
-            retry=INFRASTRUCTURE_FAILURES,
-            cancel=cancel,
-            room=Room(cancel, console.print),
-        )
-        _execute(stages, prepared, console, "the same command; until it has ended the run stays what it was")
-        folder.finish_revision(revised.revision)
-    _show(folder, console)
-
-
-def _refuse_refusing(config: RunConfig) -> None:
+def refuse_refusing_models(config: RunConfig) -> None:
+    """Raise Mistake where the reader or the judge refuses a tiny request."""
     for role, endpoint in (("reader", config.reader), ("judge", config.judge)):
         if endpoint is not None:
             refuse_refusing(role, endpoint, seed=None if config.profile == "official" else 1)
-
-
-def _no_view(question_id: str) -> NoReturn:
-    raise AssertionError(f"no memory is asked about {question_id}")
 
 
 def _outcomes(names: str) -> frozenset[Outcome]:
@@ -234,8 +184,8 @@ def _perform(
     cancel = threading.Event()
     with ExitStack() as stack:
         stages = open_stages(prepared, run, open_run, retry, console, cancel, stack, votes_since=votes_since)
-        _execute(stages, prepared, console, f"runbook eval resume {stages.folder.path}")
-    _show(stages.folder, console)
+        run_questions(stages, prepared, console, f"runbook eval resume {stages.folder.path}")
+    show_figures(stages.folder, console)
 
 
 def open_stages(
@@ -292,7 +242,7 @@ def open_stages(
     )
 
 
-def _execute(stages: Stages, prepared: Prepared, console: Console, onwards: str) -> None:
+def run_questions(stages: Stages, prepared: Prepared, console: Console, onwards: str) -> None:
     """Run the questions; Ctrl-C says how to go on."""
     try:
         with run_progress(console, len(prepared.questions), at_work=stages.at_work.told) as on_progress:
@@ -308,7 +258,7 @@ def _execute(stages: Stages, prepared: Prepared, console: Console, onwards: str)
         raise
 
 
-def _show(folder: RunFolder, console: Console) -> None:
+def show_figures(folder: RunFolder, console: Console) -> None:
     """Show the figures. Raises RunFailure where all that was asked failed for want of machine or model."""
     print_summary(console, summarise(folder), folder.path)
     if refusal := nothing_answered(load_results(folder, folder.record())):

@@ -13,7 +13,7 @@ from evals.recorded import read_run
 from evals.runs.folder import RunFolder
 from evals.runs.revising import revised
 from evals.runs.summary import summarise
-from runbook.cli.running import evaluate_again
+from runbook.cli.evaluating_again import evaluate_again
 from runbook.endpoint.config import EndpointConfig
 from tests.recorded_runs import Answer, write_run
 

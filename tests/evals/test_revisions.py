@@ -13,8 +13,8 @@ from evals.recorded import read_run
 from evals.runs.folder import RunError, RunFailure, RunFolder
 from evals.runs.revising import change_of, revised
 from evals.runs.summary import summarise
+from runbook.cli.evaluating_again import evaluate_again
 from runbook.cli.failures import Mistake
-from runbook.cli.running import evaluate_again
 from runbook.endpoint.config import EndpointConfig
 from runbook.files import write_json
 from runbook.outcomes import Outcome
@@ -193,6 +193,20 @@ def test_the_gates_of_a_run_can_be_left_open(
     now = revised(run.record(), 0, judge=endpoint)
     evaluate_again(run.path, now, Console(file=io.StringIO()), no_gates=True)
     assert summarise(RunFolder.open(run.path))["outcomes"] == {"judge_error": 1, "ok": 2}
+
+
+def test_a_revision_without_any_verdict_is_not_current(
+    data_root: Path, tmp_path: Path, model: Any, endpoint: EndpointConfig, answer: Any, saying: Any
+) -> None:
+    rows = [json.loads(line) for line in (data_root / "questions.jsonl").read_text().splitlines()]
+    rows = [row | {"question_type": "errors-gotchas", "eval_function": "llm_gotchas_checker"} for row in rows]
+    (data_root / "questions.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    answers = {f"q-{n}": Answer(score=1, evaluator="llm_gotchas_checker") for n in range(3)}
+    run = write_run(tmp_path / "run", data_root, answers, gates=())
+    model.answers = refusing(answer, saying)
+    with pytest.raises(RunFailure, match="stays what it was: no question has an answer"):
+        again(run, judge=endpoint)
+    assert summarise(RunFolder.open(run.path))["accuracy"]["strict"] == 1.0
 
 
 def test_a_query_that_failed_long_ago_closes_no_gate_for_a_judge(
