@@ -16,6 +16,7 @@ from typing import Protocol
 from evals.question import EvalQuestion, Gold, GoldSpan
 from evals.scoring.eval_function import PHRASE_MATCHERS, parse_eval_function
 from evals.scoring.evaluate import matcher
+from runbook.quantities import Count, Share
 
 RANDOM_STATES = 20
 
@@ -35,11 +36,11 @@ class StateSpan(Protocol):
 class EvidenceRecall:
     """One question's figures; shares are 0..1 and None where its gold has no pieces."""
 
-    pieces: int
-    hit: float | None
+    pieces: Count
+    hit: Share | None
     all_pieces_hit: bool | None
-    strict: float | None
-    states: int
+    strict: Share | None
+    states: Count
     """Distinct states returned."""
 
 

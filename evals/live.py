@@ -14,6 +14,7 @@ import orjson
 from evals.runs.folder import LOCK_FILE, RunError, RunFolder
 from evals.runs.records import is_scoreless
 from evals.runs.results import QuestionRecords, QuestionResult
+from runbook.files import open_regular
 from runbook.outcomes import Outcome
 from runbook.traces.commands import command_of, parsed_arguments
 
@@ -87,7 +88,7 @@ class _CallLog:
     command: str = ""
 
     def read_on(self) -> None:
-        with suppress(OSError), self.path.open("rb") as file:
+        with suppress(OSError), open_regular(self.path) as file:
             file.seek(self.offset)
             data = file.read(_READ_BYTES)
             self.offset += len(data)
@@ -273,7 +274,7 @@ def _last_command(call: dict[str, Any]) -> str:
 
 
 def _last_line(path: Path) -> str:
-    with suppress(OSError), path.open("rb") as file:
+    with suppress(OSError), open_regular(path) as file:
         file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
         lines = file.read(_TAIL_BYTES).decode("utf-8", "replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from runbook.endpoint.usage import Usage
+from runbook.quantities import Count, Seconds
 
 Fallback = Literal["reasoning", "bad_request"]
 """The reply's reasoning text, or an empty response for a request refused with status 400."""
@@ -18,10 +19,10 @@ class Cut(BaseModel):
     counter: str
     """How tokens were counted; an estimate says so."""
     budget_tokens: int
-    original_tokens: int
-    final_tokens: int
-    original_items: int
-    final_items: int
+    original_tokens: Count
+    final_tokens: Count
+    original_items: Count
+    final_items: Count
     shortened_item: int | None = None
     """Position of the text item that was shortened, with a marker at its end."""
 
@@ -44,11 +45,11 @@ class Reading(BaseModel):
     model: str | None
     """The model that the reply names."""
     usage: Usage
-    seconds: float
+    seconds: Seconds
     """Wall time of the call that succeeded."""
-    calls: int
+    calls: Count
     """Requests sent, with those that failed and were retried."""
-    waited_seconds: float
+    waited_seconds: Seconds
     """Time spent waiting between requests."""
     cut: Cut
     system_prompt_sha256: str

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from runbook.endpoint.usage import Usage
+from runbook.quantities import Count, Seconds
 
 
 class Vote(BaseModel):
@@ -16,8 +17,8 @@ class Vote(BaseModel):
     reason: str
     model: str | None
     """The model that the reply names."""
-    calls: int
-    seconds: float
+    calls: Count
+    seconds: Seconds
     usage: Usage | None = None
     seed: int | None = None
     fallback: Literal["lenient_verdict"] | None = None
@@ -41,8 +42,8 @@ class Verdict(BaseModel):
     reason: str
     judge_model: str | None = None
     """The model that the judge's reply names; None where no model was asked."""
-    judge_calls: int = 0
-    judge_seconds: float = 0.0
+    judge_calls: Count = 0
+    judge_seconds: Seconds = 0.0
     judge_prompt_sha256: str | None = None
     """None where no model was asked."""
     usage: Usage | None = None

@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from evals.verdict import Vote
-from runbook.files import write_json
+from runbook.files import read_regular, write_json
 
 
 class VoteCache:
@@ -17,7 +17,7 @@ class VoteCache:
     def get(self, key: str) -> Vote | None:
         """The vote under that key, marked as cached; None where there is none, or a damaged one."""
         try:
-            vote = Vote.model_validate_json((self._folder / f"{key}.json").read_bytes())
+            vote = Vote.model_validate_json(read_regular(self._folder / f"{key}.json"))
         except (OSError, ValidationError):
             return None
         return vote.model_copy(update={"cached": True})

@@ -12,6 +12,7 @@ from runbook.context import MemoryContext
 from runbook.evidence import Evidence
 from runbook.gateway.records import WireFacts
 from runbook.outcomes import Outcome
+from runbook.quantities import Count, Finite, Seconds, Usd
 from runbook.question import Question
 
 
@@ -31,9 +32,9 @@ class AttemptRecord(BaseModel):
     sandbox: str
     started_at: str
     """UTC, ISO 8601."""
-    seconds: float
+    seconds: Seconds
     """Wall time of the attempt up to its validated evidence."""
-    timings: dict[str, float] = {}
+    timings: dict[str, Finite] = {}
     """Seconds by phase: workspace, start, agent, collect, validate; of the agent's: model, rate_limit."""
     seed: int | None = None
     """What the agent was given for its chance: the question's seed, counted on with each attempt."""
@@ -60,7 +61,7 @@ class Retrieved(BaseModel):
     """Which collection it comes from: raw, events, notes."""
     query: str
     """What found it."""
-    score: float
+    score: Finite
     trajectory_id: str
     start_state_index: int
     end_state_index: int
@@ -71,19 +72,19 @@ class InsertCost(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    seconds: float = 0.0
-    embedded_texts: int = 0
-    embedding_calls: int = 0
-    embedding_tokens: int | None = 0
+    seconds: Seconds = 0.0
+    embedded_texts: Count = 0
+    embedding_calls: Count = 0
+    embedding_tokens: Count | None = 0
     """None where the provider did not say; also below."""
-    written_trajectories: int = 0
+    written_trajectories: Count = 0
     """For which events and notes were written."""
-    writing_calls: int = 0
-    writing_tokens: int | None = 0
-    repaired_replies: int = 0
-    fallbacks: int = 0
+    writing_calls: Count = 0
+    writing_tokens: Count | None = 0
+    repaired_replies: Count = 0
+    fallbacks: Count = 0
     """Replies that no repair made usable, so that a plain text stands in their place."""
-    cost_usd: float | None = None
+    cost_usd: Usd | None = None
     """Of all calls; None where the price of any is unknown."""
 
 
@@ -97,14 +98,14 @@ class QueryResult(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     outcome: Outcome
-    seconds: float
-    timings: dict[str, float] = {}
+    seconds: Seconds
+    timings: dict[str, Finite] = {}
     attempts: list[AttemptRecord] = []
     evidence: Evidence | None = None
     context: MemoryContext = MemoryContext()
     retrieved: list[Retrieved] = []
     """Where a searching memory found its pieces, in the order of the context."""
-    confidence: float | None = None
+    confidence: Finite | None = None
     """How sure a searching memory is, 0..1; only comparable within one memory."""
     insert_cost: InsertCost | None = None
     """Of the haystack, with the first query after it was prepared."""

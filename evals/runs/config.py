@@ -168,10 +168,10 @@ class RunRecord(BaseModel):
     """The same for single votes that were kept: a judge that is named again is asked again."""
     smoke: bool
     """True where not all questions of the tier are run: no benchmark result."""
-    questions: tuple[str, ...]
+    questions: tuple[str, ...] = Field(min_length=1)
     """Ids in the order in which they are started."""
     question_types: dict[str, str]
-    tier_questions: int
+    tier_questions: int = Field(ge=1)
     data_digests: dict[str, str]
     haystack_digests: dict[str, str] = {}
     """Of the content of each question's trajectories, so that a resume never mixes two versions of them."""

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from evals.runs.config import RunRecord
 from evals.runs.records import StageRecord
 from runbook.complaints import of_any
-from runbook.files import write_json
+from runbook.files import read_regular, write_json
 
 RUN_FILE = "run.json"
 UNFINISHED_FILE = re.compile(r"unfinished\.([1-9][0-9]*)\.json")
@@ -113,7 +113,7 @@ class RunFolder:
 
     def _record(self, file: Path) -> RunRecord:
         try:
-            raw = orjson.loads(file.read_bytes())
+            raw = orjson.loads(read_regular(file))
             if isinstance(raw, dict) and raw.get("format", FORMAT) != FORMAT:
                 raise RunError(
                     f"{file} has format {raw['format']}, this version reads {FORMAT}: "
@@ -162,7 +162,7 @@ class RunFolder:
         file = self.question_folder(question_id) / f"{kind.stage}.{number}.json"
         mend = "move it away to have the stage done again"
         try:
-            record = kind.model_validate_json(file.read_bytes())
+            record = kind.model_validate_json(read_regular(file))
         except (OSError, ValidationError) as error:
             raise RunError(f"{_unreadable(file, error)}: {mend}") from error
         if (record.question_id, record.k) != (question_id, number):

@@ -13,6 +13,7 @@ from evals.reading import Reading
 from evals.verdict import Verdict
 from runbook.memory import QueryResult
 from runbook.outcomes import INFRASTRUCTURE_FAILURES, Outcome
+from runbook.quantities import Finite, Seconds
 
 
 def now() -> str:
@@ -50,11 +51,11 @@ class QueryRecord(StageRecord):
     repeat: int = Field(default=0, ge=0)
     """Which of the agent's repeats this is."""
     haystack_digest: str
-    view_seconds: float
+    view_seconds: Seconds
     """Time to have the haystack view and index ready; insert side, not on the clock."""
-    manifest_seconds: float | None = None
+    manifest_seconds: Seconds | None = None
     """What making the view's manifests took: within `view_seconds`, or before, where the view was there."""
-    load_per_cpu: float | None = None
+    load_per_cpu: Finite | None = None
     """Load average per processor, the higher of those at the query's start and end."""
     result: QueryResult
     forced: bool = False

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.scoring.lafs import OperatingPoint, lafs_gain
+from evals.scoring.lafs import SHORTEST_BUDGET_SECONDS, OperatingPoint, lafs_gain
 from evals.statistics.bootstrap import bootstrap_interval
 from evals.statistics.clusters import Clusters
 from evals.statistics.intervals import Interval
@@ -60,4 +60,6 @@ def _gain(sums: NDArray[np.float64], tier: str) -> float:
     """Rows are (correct, seconds, questions) of a point; NaN where a point got no question."""
     if np.any(sums[:, 2] == 0):
         return float("nan")
-    return lafs_gain([OperatingPoint(right / n, seconds / n) for right, seconds, n in sums.tolist()], tier)
+    # Below the shortest budget all latencies count alike, also one of 0 that a record may tell.
+    means = [(right / n, max(seconds / n, SHORTEST_BUDGET_SECONDS)) for right, seconds, n in sums.tolist()]
+    return lafs_gain([OperatingPoint(*one) for one in means], tier)

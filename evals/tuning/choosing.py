@@ -18,7 +18,7 @@ NAMES = ("fast", "balanced", "accurate")
 def lafs_value(found: Figures, tier: str) -> float:
     """LAFS gain of a setting alone over the published points; where it gains nothing, less than 0: minus the
     accuracy points that it lacks to the best published one that is as quick."""
-    point = OperatingPoint(found.quality, found.seconds)
+    point = OperatingPoint(found.quality, found.counted_seconds)
     gain = lafs_gain([point], tier)
     if gain > 0:
         return gain
@@ -43,7 +43,7 @@ def operating_points(
     useful = [number for number in front if done[number].quality >= floor]
 
     def alone(number: int) -> tuple[float, float]:
-        point = OperatingPoint(done[number].quality, done[number].seconds)
+        point = OperatingPoint(done[number].quality, done[number].counted_seconds)
         gain = lafs_value(done[number], tier) if objective == "lafs" else 0.0
         return gain, lafs([point])
 

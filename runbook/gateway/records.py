@@ -9,6 +9,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict, Field
 
 from runbook.outcomes import Outcome
+from runbook.quantities import Count, Seconds, Usd
 
 
 class Wire(StrEnum):
@@ -124,27 +125,27 @@ class WireFacts(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    calls: int = 0
+    calls: Count = 0
     """Calls that asked for a generation."""
-    failed_calls: int = 0
-    tool_calls: int = 0
+    failed_calls: Count = 0
+    tool_calls: Count = 0
     usage: Usage = Usage()
     """Sums of what is known; a bucket is None where no call told it."""
-    usage_unknown_calls: int = 0
-    estimated_tokens: int = 0
+    usage_unknown_calls: Count = 0
+    estimated_tokens: Count = 0
     """Tokens beside `usage` that nobody told, by the length of texts; budgets count them, too."""
-    abandoned_calls: int = 0
+    abandoned_calls: Count = 0
     """Calls that the agent, or the end of its attempt, broke off; what they cost is unknown."""
-    cost_usd: float | None = None
+    cost_usd: Usd | None = None
     """Of all calls but the abandoned ones; None where the price of any of them is unknown."""
     requested_models: list[str] = []
     actual_models: list[str] = []
-    model_seconds: float = 0.0
+    model_seconds: Seconds = 0.0
     """Wall time in which at least one call was open."""
-    first_byte_seconds: float | None = None
+    first_byte_seconds: Seconds | None = None
     """From the opening of the line to the first byte of the first answer."""
-    rate_limit_seconds: float = 0.0
-    retries: int = 0
+    rate_limit_seconds: Seconds = 0.0
+    retries: Count = 0
     failure: Outcome | None = None
     """What the attempt's last generation failed with, or the budget that ran out; None where it went well."""
     detail: str = ""
