@@ -52,8 +52,8 @@ class Recordings:
                 folder.append(self._answer(config, one))
                 if config.reader is not None:
                     answer = Answer(score=int(int(one[2:]) < 12 * self.quality(config)))
-                    folder.append(reading_of(one, answer))
-                    folder.append(verdict_of(one, answer))
+                    folder.append(reading_of(one, 1, answer))
+                    folder.append(verdict_of(one, 1, answer))
 
         yield ask
 
