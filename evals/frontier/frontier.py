@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from evals.comparison.differences import Aspect, differences
 from evals.comparison.measures import ACCURACY
 from evals.frontier.points import RunPoint, measure_of, point_of, scored_of
 from evals.question import Gold
@@ -132,7 +133,22 @@ def _remarks(
             f"The published points are over the {BENCHMARK_QUESTIONS} questions of LongMemEval-V2; other "
             "questions make other numbers."
         )
+    remarks += [told for run in runs[1:] if (told := _unlike(runs[0], run))]
     others = sorted({run.record.config.tier for run in runs} - {tier})
     if others:
         remarks.append(f"Runs of tier {', '.join(others)} stand beside the published points of {tier}.")
     return remarks
+
+
+def _unlike(base: RecordedRun, other: RecordedRun) -> str:
+    """In what two runs differ beside their memory; tiers are told for all together."""
+    common = [one for one in base.results if one in other.results]
+    found = [one for one in differences(base, other, common) if one.aspect not in (None, Aspect.TIER)]
+    if not common:
+        return (
+            f"{base.name} and {other.name} have no question in common: their points are of other questions."
+        )
+    if not found:
+        return ""
+    told = "; ".join(map(str, found))
+    return f"{base.name} and {other.name} differ in more than the memory: {told}."

@@ -51,7 +51,8 @@ def frontier_of(runs: Sequence[ReportedRun]) -> tuple[Frontier | None, str]:
     """The runs on the frontier of the first one's tier, or why there is none."""
     tier = runs[0].run.record.config.tier
     try:
-        found = frontier([run.run for run in runs], tier, runs[0].gold)
+        gold = {question: one for run in reversed(runs) for question, one in run.gold.items()}
+        found = frontier([run.run for run in runs], tier, gold)
     except NoPointError as error:
         return None, f"No frontier: {error}."
     except KeyError:

@@ -47,7 +47,8 @@ def frontier(
     loaded = [read_run(path) for path in runs]
     chosen = tier or _tier(loaded)
     try:
-        found = build(loaded, chosen, gold_of_run(loaded[0])[0])
+        gold = {question: one for run in reversed(loaded) for question, one in gold_of_run(run)[0].items()}
+        found = build(loaded, chosen, gold)
     except NoPointError as error:
         raise Mistake(str(error)) from None
     except KeyError:

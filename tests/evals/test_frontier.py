@@ -15,6 +15,8 @@ from evals.frontier.labels import Label, place_labels
 from evals.frontier.plot import axis_range, axis_ticks, picture, write_picture
 from evals.frontier.points import NoPointError
 from evals.recorded import read_run
+from evals.report.loading import load
+from evals.report.pairing import frontier_of
 from evals.scoring.lafs import OperatingPoint, lafs_gain
 from tests.data_roots import write_data_root
 from tests.recorded_runs import Answer, write_run
@@ -145,3 +147,33 @@ def test_a_dominated_run_is_hollow_and_the_legend_tells_what_marks_mean(root: Pa
     (legend,) = figure.legends
     named = [text.get_text() for text in legend.get_texts()]
     assert named[:3] == ["run on the frontier", "dominated run", "published point"]
+
+
+def test_runs_that_differ_in_more_than_the_memory_are_said_to(root: Path, tmp_path: Path) -> None:
+    answers = {f"q-{n}": Answer(score=n % 2) for n in range(20)}
+    other = write_data_root(tmp_path / "other", questions=20, trajectories=7)
+    plain = write_run(tmp_path / "plain", root, answers).path
+    again = write_run(tmp_path / "again", root, answers, memory="random").path
+    elsewhere = write_run(tmp_path / "elsewhere", other, answers).path
+    judged = write_run(tmp_path / "judged", root, answers, votes=3).path
+    assert not [one for one in built([plain, again]).remarks if "differ" in one]
+    (data, judge) = [one for one in built([plain, again, elsewhere, judged]).remarks if "differ" in one]
+    assert data.startswith("plain and elsewhere differ in more than the memory: ")
+    assert "gold.json" in data
+    assert "questions.jsonl" in data
+    assert judge == "plain and judged differ in more than the memory: votes: 1 against 3."
+
+
+def test_clusters_come_from_the_gold_of_all_runs(tmp_path: Path) -> None:
+    answers = {f"q-{n}": Answer(score=n % 2) for n in range(20)}
+    shared = write_data_root(tmp_path / "shared", questions=20, trajectories=7)
+    bare = write_data_root(tmp_path / "bare", questions=20, trajectories=7)
+    (bare / "gold.json").unlink()
+    without, having = (
+        load(write_run(tmp_path / name, data, answers, memory=name).path, letter)
+        for letter, name, data in (("A", "none", bare), ("B", "random", shared))
+    )
+    found, _ = frontier_of([without, having])
+    alone = frontier([one.run for one in (without, having)], "small", having.gold)
+    assert found is not None
+    assert found.gain_interval == alone.gain_interval
