@@ -6,7 +6,9 @@ import pytest
 
 from evals.position_leak import leak_between, leak_within
 from evals.recorded import read_run
+from evals.runs.records import InContext, QueryRecord
 from evals.runs.summary import summarise
+from tests.recorded_runs import Answer, write_run
 
 
 @pytest.fixture
@@ -33,3 +35,18 @@ def test_first_beating_random_is_flagged(tmp_path, leaky, run):
     within = leak_within(first.results.values())
     assert within.questions == 8
     assert summarise(first.folder)["position_leak"]["told"] == str(within)
+
+
+def test_only_questions_where_both_can_be_told_are_counted(tmp_path, make_data_root):
+    root = make_data_root(tmp_path / "data", questions=3, trajectories=3)
+    (root / "gold.json").unlink()
+    both = {}
+    for name in ("first", "random"):
+        answers = {f"q-{n}": Answer(in_context=n == 0) for n in range(3)}
+        folder = write_run(tmp_path / name, root, answers, memory=name)
+        untold = InContext(context=None, gold_spans=None, random_states=None)
+        last = folder.records("q-2", QueryRecord)[0]
+        folder.append(last.model_copy(update={"answer_in_context": untold}))
+        both[name] = read_run(folder.path)
+    found = leak_between(both["first"], both["random"])
+    assert (found.measure, found.questions) == ("answer_in_context", 2)
