@@ -53,9 +53,7 @@ class Room:
     def _waited(self, error: Exception, folder: Path) -> bool:
         """Wait until there is room; False where the run is cancelled before."""
         place = _existing(Path(os.fsdecode(_name(error) or folder)))
-        self._tell(
-            f"paused: the disk is full at {place}: free some space, and the run goes on by itself"
-        )
+        self._tell(f"paused: the disk is full at {place}: free some space, and the run goes on by itself")
         while not self._cancel.wait(self._look_seconds):
             with self._lock:  # one probe at a time, else several would fill what little there is
                 if has_room(place):
