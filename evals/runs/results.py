@@ -13,6 +13,7 @@ from evals.runs.config import RunRecord
 from evals.runs.folder import RunFolder
 from evals.runs.records import QueryRecord, ReadingRecord, StageRecord, VerdictRecord, is_scoreless
 from evals.statistics.variance import Repeats
+from runbook.context import MemoryContext
 from runbook.outcomes import Outcome
 
 R = TypeVar("R", bound=StageRecord)
@@ -174,6 +175,11 @@ class QuestionRecords:
             ),
         )
 
+    def drop_contexts(self) -> None:
+        """Forget what the memory returned; it stays on disk."""
+        for query in self._queries:
+            query.result.context = MemoryContext()
+
     def _counts(self, revision: int, since: int) -> bool:
         """Whether what a revision recorded is this one's too; one that never ended is nobody's."""
         return since <= revision <= self._run.revision and revision in self._revisions
@@ -199,6 +205,16 @@ class QuestionRecords:
 def load_results(folder: RunFolder, record: RunRecord) -> list[QuestionResult]:
     """All questions of the run in their order, with what is recorded of them."""
     return [QuestionRecords(folder, record, one).result(one) for one in record.questions]
+
+
+def load_figures(folder: RunFolder, record: RunRecord) -> list[QuestionResult]:
+    """As load_results with empty contexts: half a megabyte a question, which no figure needs."""
+    results = []
+    for question_id in record.questions:
+        records = QuestionRecords(folder, record, question_id)
+        records.drop_contexts()
+        results.append(records.result(question_id))
+    return results
 
 
 def _last(records: Sequence[R], wanted: Callable[[R], bool]) -> R | None:

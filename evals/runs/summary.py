@@ -15,7 +15,7 @@ from evals.runs.inserting import insert_costs
 from evals.runs.latency import latency_breakdown, official_latency
 from evals.runs.noise import repeat_figures
 from evals.runs.records import QueryRecord, is_scoreless
-from evals.runs.results import Chain, QuestionResult, load_results
+from evals.runs.results import Chain, QuestionResult, load_figures
 from evals.runs.score_interval import interval_of, score_interval
 from evals.runs.spending import spending
 from runbook.outcomes import Outcome
@@ -46,7 +46,7 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
     """
     record = folder.record()
     config = record.config
-    results = load_results(folder, record)
+    results = load_figures(folder, record)
     run = RecordedRun(folder, record, {one.question_id: one for one in results})
     queries = [query for result in results for query in result.queries]
     answered = [query for result in results for query in result.answers]

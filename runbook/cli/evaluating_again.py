@@ -11,7 +11,7 @@ from rich.console import Console
 from evals.runs.config import RunRecord
 from evals.runs.folder import RunFailure, RunFolder
 from evals.runs.gates import nothing_answered
-from evals.runs.results import load_results
+from evals.runs.results import load_figures
 from evals.runs.revising import number_for, renumbered
 from evals.runs.room import Room
 from evals.runs.stages import Stages
@@ -34,7 +34,7 @@ def evaluate_again(path: Path, revised: RunRecord, console: Console, *, no_gates
     reads = revised.readings_since == revised.revision
     asking = revised.config if reads else revised.config.model_copy(update={"reader": None})
     refuse_refusing_models(asking)
-    asked = {one.question_id for one in load_results(folder, revised) if one.queries}
+    asked = {one.question_id for one in load_figures(folder, revised) if one.queries}
     prepared = replace(prepared, questions=[one for one in prepared.questions if one.id in asked])
     cancel = threading.Event()
     with ExitStack() as stack:
@@ -64,7 +64,7 @@ def evaluate_again(path: Path, revised: RunRecord, console: Console, *, no_gates
         run_questions(
             stages, prepared, console, "the same command; until it has ended the run stays what it was"
         )
-        if refusal := nothing_answered(load_results(folder, revised)):
+        if refusal := nothing_answered(load_figures(folder, revised)):
             raise RunFailure(f"{folder.path} stays what it was: {refusal}")
         folder.finish_revision(revised.revision)
     show_figures(folder, console)

@@ -16,7 +16,7 @@ from evals.runs.execute import execute
 from evals.runs.folder import RunFailure, RunFolder, refuse_taken
 from evals.runs.gates import nothing_answered
 from evals.runs.records import now
-from evals.runs.results import load_results
+from evals.runs.results import load_figures
 from evals.runs.room import Room
 from evals.runs.stages import Stages
 from evals.runs.summary import is_pending, summarise
@@ -107,13 +107,13 @@ def resume(path: Path, retry: str, *, force: bool, console: Console, no_gates: b
     refuse_changed_data(prepared, record)
     outcomes = _outcomes(retry)
     if outcomes & METHOD_FAILURES and not force:
-        scored = [one for one in load_results(folder, record) if one.score is not None]
+        scored = [one for one in load_figures(folder, record) if one.score is not None]
         if any(one.query and one.query.outcome in outcomes for one in scored):
             raise Mistake("a method failure that has a score is done again only with --force")
     with_reader = record.config.reader is not None
     pending = {
         result.question_id
-        for result in load_results(folder, record)
+        for result in load_figures(folder, record)
         if is_pending(result, with_reader=with_reader, retry=outcomes)
     }
     if not pending:
@@ -261,7 +261,7 @@ def run_questions(stages: Stages, prepared: Prepared, console: Console, onwards:
 def show_figures(folder: RunFolder, console: Console) -> None:
     """Show the figures. Raises RunFailure where all that was asked failed for want of machine or model."""
     print_summary(console, summarise(folder), folder.path)
-    if refusal := nothing_answered(load_results(folder, folder.record())):
+    if refusal := nothing_answered(load_figures(folder, folder.record())):
         raise RunFailure(f"{folder.path}: {refusal}")
 
 
