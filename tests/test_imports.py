@@ -91,3 +91,23 @@ def test_helpers_parse_as_python_3_8() -> None:
     assert files
     for path in files:
         ast.parse(path.read_text(encoding="utf-8"), filename=str(path), feature_version=(3, 8))
+
+
+PACKAGES = sorted(
+    ".".join(path.parent.relative_to(REPOSITORY).parts)
+    for package in OURS - {"helpers"}
+    for path in (REPOSITORY / package).rglob("__init__.py")
+)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_can_be_the_first_that_is_imported(package: str) -> None:
+    """A circle of imports shows only from some entrances."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import {package}"],
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-1500:]

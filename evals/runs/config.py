@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from runbook.endpoint.config import EndpointConfig, HttpAddress
+from runbook.addresses import HttpAddress
+from runbook.endpoint.config import EndpointConfig
 from runbook.gateway.settings import GatewaySettings
 from runbook.memories.settings import RetrievalSettings
 

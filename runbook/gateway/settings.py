@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from runbook.endpoint.config import HttpAddress
+from runbook.addresses import HttpAddress
 from runbook.gateway.records import Wire
 
 _KEY_HEADERS = frozenset(
