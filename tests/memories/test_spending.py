@@ -125,7 +125,7 @@ def test_the_runs_budget_also_holds_for_preparing_and_what_was_spent_is_told(ben
 
 
 def test_a_failed_call_is_recorded_with_its_outcome_and_its_tries(bench):
-    memory = bench.memory("rag-slice", retry_seconds=0.05)
+    memory = bench.memory("rag-slice", retry_seconds=2)
     memory.insert(bench.haystack)
     bench.script.answering = 0
     result = memory.query(bench.task())
