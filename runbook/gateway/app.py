@@ -146,11 +146,11 @@ async def _read(exchange: Exchange, request: Request, line: Line) -> Refusal | N
             size += len(piece)
             if size > LARGEST_BODY:
                 raise TooLargeError(f"the request body is over {LARGEST_BODY} bytes")
-            line.hold(exchange, size)
+            await line.hold(exchange, size)
             pieces.append(piece)
         encoding = request.headers.get("content-encoding", "").strip().lower()
         exchange.body = decompress(b"".join(pieces), encoding)
-        line.hold(exchange, weight_of(exchange.body))
+        await line.hold(exchange, weight_of(exchange.body))
         exchange.request, exchange.exact = parse(exchange.body)
     except UnreadableError as error:
         status, code = (413, "too_large") if isinstance(error, TooLargeError) else (400, "unreadable")

@@ -127,12 +127,16 @@ class Line:
         self._last_traffic = time.monotonic()
         return exchange
 
-    def hold(self, exchange: Exchange, weight: int) -> None:
+    async def hold(self, exchange: Exchange, weight: int) -> None:
         """Count the memory that a request takes by now, until it is written down.
+
+        Where it does not fit, it waits for what ended to be written down: no agent is to blame for the disk.
 
         Raises:
             TooLargeError: the requests of this line take too much.
         """
+        if self._held + weight - exchange.weight > LARGEST_HELD:
+            await self.settle()
         added = weight - exchange.weight
         if self._held + added > LARGEST_HELD:
             raise TooLargeError(f"the open requests of this attempt take over {LARGEST_HELD} bytes")

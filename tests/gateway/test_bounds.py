@@ -22,6 +22,7 @@ from runbook.gateway import (
 )
 from runbook.gateway.bodies import BODIES
 from runbook.gateway.connections import LARGEST_HEAD, MOST_CONNECTIONS
+from runbook.gateway.recorder import Recorder
 from runbook.gateway.wires import anthropic, openai_chat, openai_responses
 from tests.gateway.scripted import CHAT, SSE, Scripted, chat_request, chat_stream, event
 
@@ -89,6 +90,21 @@ def test_open_requests_take_only_so_much_memory(attempt, provider, monkeypatch):
     assert opened.post(CHAT, request).status_code == 413
     first.join()
     assert opened.post(CHAT, request).status_code == 200
+
+
+def test_what_ended_but_is_not_yet_written_down_is_waited_for(attempt, provider, monkeypatch):
+    record = Recorder.record
+
+    def slowly(self, exchange):
+        time.sleep(0.3)
+        return record(self, exchange)
+
+    monkeypatch.setattr(line, "LARGEST_HELD", 100_000)
+    monkeypatch.setattr(Recorder, "record", slowly)
+    provider.answers = [chat_stream()] * 3
+    opened = attempt()
+    request = chat_request({"role": "user", "content": "a" * 60_000})
+    assert [opened.post(CHAT, request).status_code for _ in range(3)] == [200, 200, 200]
 
 
 def test_refusals_without_end_end_the_attempt_and_are_not_all_kept(attempt, monkeypatch):
