@@ -5,22 +5,17 @@ is one only, else the number of states plus the number of its ranges ("0-29" or 
 of a menu have the same ranges, so that a trajectory has few of them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Keys", "LineTable", "line_table", "merged"]
+__all__ = ["Keys", "LineTable", "line_table"]
 
 Keys: TypeAlias = NDArray[np.uint64]
 Places: TypeAlias = NDArray[np.uint32]
-
-_KEYS: Final = np.dtype("<u8")
-_PLACES: Final = np.dtype("<u4")
-_PER_BUCKET = 256  # lines, about
-_MOST_BITS = 20  # of a bucket's number
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +25,6 @@ class LineTable:
     keys: Keys
     places: Places
     ranges: list[str]
-
-    def to_bytes(self) -> bytes:
-        """What from_bytes reads."""
-        ranges = "\n".join(self.ranges).encode()
-        head = np.array([len(self.keys), len(ranges)], _PLACES)
-        return b"".join(
-            (head.tobytes(), self.keys.astype(_KEYS).tobytes(), self.places.astype(_PLACES).tobytes(), ranges)
-        )
-
-    @staticmethod
-    def from_bytes(data: bytes) -> "LineTable":
-        """Raises ValueError for what is not whole."""
-        count, length = np.frombuffer(data, _PLACES, 2).tolist()
-        if len(data) != 8 + 12 * count + length:
-            raise ValueError("the table of lines is cut off")
-        keys = np.frombuffer(data, _KEYS, count, 8)
-        places = np.frombuffer(data, _PLACES, count, 8 + 8 * count)
-        ranges = data[len(data) - length :].decode()
-        return LineTable(keys, places, ranges.split("\n") if ranges else [])
 
 
 def line_table(shown: Sequence[Keys]) -> LineTable:
@@ -76,38 +52,6 @@ def line_table(shown: Sequence[Keys]) -> LineTable:
     samples = several[firsts[rank]]
     bounds = zip(starts[samples].tolist(), ends[samples].tolist(), strict=True)
     return LineTable(keys[starts], places, [_ranges(states[start:end].tolist()) for start, end in bounds])
-
-
-def merged(tables: Sequence[LineTable], sizes: Sequence[int]) -> tuple[int, Iterator[tuple[int, bytes]]]:
-    """All lines of a view in buckets: the bits of a bucket's number, and the buckets that hold any.
-
-    `sizes` are the numbers of states. A place counts states through the view, and after them all ranges. A
-    key's first bits are its bucket's number; the bucket holds the next 32 bits of each key, ascending, and
-    then the places in the same order, each a little-endian number of 32 bits.
-    """
-    firsts = np.cumsum([0, *sizes[:-1]])
-    patterns = np.cumsum([sum(sizes), *(len(table.ranges) for table in tables[:-1])])
-    keys = np.concatenate([table.keys for table in tables])
-    places = np.concatenate(
-        [
-            np.where(table.places < size, table.places + first, table.places + (pattern - size))
-            for table, size, first, pattern in zip(tables, sizes, firsts, patterns, strict=True)
-        ]
-    ).astype(_PLACES)
-    order = np.argsort(keys, kind="stable")
-    keys, places = keys[order], places[order]
-    bits = min(_MOST_BITS, max(0, len(keys) // _PER_BUCKET).bit_length())
-    return bits, _buckets(keys, places, bits)
-
-
-def _buckets(keys: Keys, places: Places, bits: int) -> Iterator[tuple[int, bytes]]:
-    lows = ((keys >> np.uint64(32 - bits)) & np.uint64(0xFFFF_FFFF)).astype(_PLACES)
-    # Shifting by 64 is undefined.
-    numbers = (keys >> np.uint64(32)) >> np.uint64(32 - bits)
-    starts = np.flatnonzero(_differs(numbers)).tolist()
-    ends = [*starts, len(keys)][1:]
-    for number, start, end in zip(numbers[starts].tolist(), starts, ends, strict=True):
-        yield number, lows[start:end].tobytes() + places[start:end].tobytes()
 
 
 def _differs(values: NDArray[Any]) -> NDArray[np.bool_]:

@@ -7,9 +7,9 @@ from pathlib import Path
 from .contact_sheets import SHEETS_FOLDER
 from .files import remove_tree, reporting
 from .incoming import abandoned, nobody_builds, sweep
+from .index_parts import PARTS_FOLDER, abandoned_parts
 from .slugs import is_slug
 from .store import Store
-from .term_lists import TERMS_FOLDER, abandoned_lists
 from .verification import Damage, repair, verify
 from .views import Views
 
@@ -52,7 +52,7 @@ def disk_use(store: Store, views: Views) -> DiskUse:
             states=sum(entry.states for entry in entries),
             trajectory_bytes=sum(_text_bytes(entry.path) for entry in entries),
             image_bytes=_tree_bytes(store.images),
-            term_bytes=_tree_bytes(store.root / TERMS_FOLDER),
+            term_bytes=_tree_bytes(store.root / PARTS_FOLDER),
             sheet_bytes=_tree_bytes(store.root / SHEETS_FOLDER),
             views={name: views.size(name) for name in views.names()},
             cap_bytes=views.cap_bytes,
@@ -93,11 +93,11 @@ def _remove_unseen(store: Store, done: Garbage) -> None:
 
 
 def _remove_terms(store: Store, done: Garbage) -> None:
-    """Remove cached search terms of trajectories that are gone, and what killed indexers left."""
-    folder = store.root / TERMS_FOLDER
+    """Remove index parts of trajectories that are gone, and what killed indexers left."""
+    folder = store.root / PARTS_FOLDER
     listed = list(folder.iterdir()) if folder.is_dir() else []
     unused = [path for path in listed if is_slug(path.name) and not store.has(path.name)]
-    for path in [*unused, *abandoned_lists(folder)]:
+    for path in [*unused, *abandoned_parts(folder)]:
         done.leftovers += 1
         done.freed_bytes += path.lstat().st_size
         path.unlink(missing_ok=True)

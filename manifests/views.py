@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +23,7 @@ from .entry import Entry
 from .errors import StoreError
 from .files import FILE_MODE, FOLDER_MODE, remove_tree, reporting, try_lock
 from .incoming import Incoming, sweep
+from .index_format import INDEX_FOLDER, LAYOUT
 from .store import Store
 from .view_building import SUFFIXES, Kind, build_view
 
@@ -35,7 +37,7 @@ class View:
     """A haystack on disk, pinned until closed. `entries` are its trajectories by slug.
 
     `manifest_seconds` is what making its manifests, tables and summaries took, whenever that was; None for a
-    view of which that is not known.
+    view of which that is not known. A `private` one shares no file with the store.
     """
 
     def __init__(
@@ -45,11 +47,14 @@ class View:
         entries: Mapping[str, Entry],
         lock: int | None,
         manifest_seconds: float | None = None,
+        *,
+        private: bool = False,
     ) -> None:
         self.path = path
         self.digest = digest
         self.entries = entries
         self.manifest_seconds = manifest_seconds
+        self.private = private
         self._lock = lock
 
     def close(self) -> None:
@@ -115,7 +120,7 @@ class Views:
             lock, built = self._pinned(name, list(entries.values()), kind)
         seconds = _read_record(self._lock_path(name)).get("manifest_seconds")
         known = seconds if isinstance(seconds, float) else None
-        view = View(self.root / name, digest, entries, lock, known)
+        view = View(self.root / name, digest, entries, lock, known, private=private)
         if built:
             self.trim()
         return view
@@ -145,11 +150,13 @@ class Views:
         """The bytes of disk that a view takes: its own files and copies, not what the store has anyway."""
         record = _read_record(self._lock_path(name))
         tree = record.get("tree", 0)
-        try:
-            with os.scandir(self.root / name) as found:
-                own = sum(one.stat(follow_symlinks=False).st_size for one in found if one.is_file())
-        except FileNotFoundError:  # removed just now
-            return 0
+        own = _file_bytes(self.root / name)
+        index = self.root / name / INDEX_FOLDER
+        if record.get("copied"):
+            own += _file_bytes(index)
+        else:
+            with suppress(FileNotFoundError):  # there is no index yet
+                own += (index / LAYOUT).stat().st_size
         return own + (tree if isinstance(tree, int) else 0)
 
     def remove(self, name: str) -> bool:
@@ -250,6 +257,15 @@ class Views:
             return self._lock_path(name).stat().st_mtime_ns
         except FileNotFoundError:
             return 0
+
+
+def _file_bytes(folder: Path) -> int:
+    """The bytes of the files in a folder; 0 where it was removed just now."""
+    try:
+        with os.scandir(folder) as found:
+            return sum(one.stat(follow_symlinks=False).st_size for one in found if one.is_file())
+    except FileNotFoundError:
+        return 0
 
 
 def view_digest(entries: Iterable[Entry]) -> str:

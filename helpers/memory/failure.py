@@ -18,4 +18,4 @@ class HelperError(Exception):
 
 
 class NoIndexError(HelperError):
-    """The index is missing, damaged, of another version, or SQLite here cannot read it."""
+    """The index is missing, damaged, or of another version."""

@@ -1,4 +1,4 @@
-"""Which states have a term: from the view's index.sqlite, or where it cannot be used from the files.
+"""Which states have a term: from the haystack's index, or where it cannot be used from the files.
 
 States are numbered through the whole haystack, trajectory by trajectory in order of slug. A posting is
 `state * 8 + field`; a trajectory's goal stands at its first state.
@@ -11,34 +11,31 @@ from array import array
 
 from . import tokens
 from .failure import NoIndexError
-from .haystack import is_slug
+from .index_files import FOLDER, IndexFiles, split
+from .keys import term_keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import sqlite3
-    from typing import Any, Protocol
+    from collections.abc import Iterable, Sequence
+    from typing import Protocol
 
     from .haystack import Workspace
+    from .index_files import SplitKey
 
     class Searchable(Protocol):
         """What can be ranked: where terms stand, how often, and how long each state's fields are (levels)."""
 
         layout: Layout
 
+        def look_up(self, terms: Iterable[str], most: int | None = None, /) -> None: ...
         def postings(self, term: str, /) -> list[int]: ...
         def frequency(self, term: str, /) -> int: ...
         def lengths(self, field: int, /) -> bytes: ...
 
 
-FORMAT = 2
 LEVELS_PER_DOUBLING = 8  # of a length n the index holds round(8 * log2(1 + n)), at most 255
-FIELDS = ("goal", "url", "title", "action", "thought", "observation")
 SCANNED_TERMS = 4  # without an index every term costs a reading of the whole haystack
 GOAL, URL, TITLE, ACTION, THOUGHT, OBSERVATION = range(6)
-
-
-_MATCH = "SELECT rowid FROM terms WHERE terms MATCH ?"
-_COUNT = "SELECT count(*) FROM terms WHERE terms MATCH ?"
 
 
 class Layout:
@@ -77,7 +74,7 @@ class Layout:
 
 
 class Index:
-    """index.sqlite of a view, opened for reading only.
+    """The index of a haystack, opened for reading only.
 
     Raises:
         NoIndexError: it cannot be used; the text says why.
@@ -85,105 +82,81 @@ class Index:
 
     exact = True
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._base = _open(path)
-        self._postings: dict[str, list[int]] = {}
-        self._common: dict[str, int] | None = None
-        self._check_version()
-        rows = self.ask("SELECT slug, first, convention FROM trajectories ORDER BY number")
-        self._levels: dict[int, bytes] = dict(self.ask("SELECT field, levels FROM lengths"))
-        self._check_layout(rows)
+    def __init__(self, folder: str) -> None:
+        self._files = IndexFiles(folder)
+        trajectories = self._files.trajectories
+        firsts, count = array("i"), 0
+        for one in trajectories:
+            firsts.append(count)
+            count += one.states
         self.layout = Layout(
-            [row[0] for row in rows],
-            array("i", (row[1] for row in rows)),
-            self._states,
-            [r[2] != "destination" for r in rows],
+            [one.slug for one in trajectories],
+            firsts,
+            count,
+            [one.convention != "destination" for one in trajectories],
         )
+        self._postings: dict[str, list[int]] = {}
+
+    def look_up(self, terms: Iterable[str], most: int | None = None) -> None:
+        """Bring in the postings of many terms at once, which takes little longer than those of one.
+
+        Args:
+            most: leaves out terms with more postings.
+        """
+        wanted = [term for term in terms if term not in self._postings]
+        keys = dict(zip(wanted, term_keys(wanted)))
+        if most is not None:
+            keys = {term: key for term, key in keys.items() if self._files.common.get(key, 0) <= most}
+        if not keys:
+            return
+        looked_up = split(keys.values())
+        found: list[list[int]] = [[] for _ in keys]
+        for number, first in enumerate(self.layout.firsts):
+            base = first * 8
+            for which, postings in self._files.postings(number, looked_up):
+                found[which] += [base + one for one in postings]
+        self._postings.update(zip(keys, found))
 
     def postings(self, term: str) -> list[int]:
         """Where the term stands: `state * 8 + field`, ascending."""
-        found = self._postings.get(term)
-        if found is None:
-            found = self._postings[term] = self._match(_MATCH, (_quoted(term),))
-        return found
+        self.look_up([term])
+        return self._postings[term]
 
-    def within(self, term: str, states: range) -> list[int]:
-        """The postings of the term in these states."""
-        bounds = (_quoted(term), states.start * 8, states.stop * 8 - 1)
-        return self._match(f"{_MATCH} AND rowid BETWEEN ? AND ?", bounds)
+    def within(self, term: str, trajectory: int) -> list[int]:
+        """The postings of the term in the states of this trajectory."""
+        base = self.layout.firsts[trajectory] * 8
+        found = self._files.postings(trajectory, split(term_keys([term])))
+        return [base + one for _, postings in found for one in postings]
 
     def together(self, terms: list[str]) -> list[int]:
         """The states with a field that has all of the terms, ascending."""
-        rows = self._match(_MATCH, (" AND ".join(map(_quoted, terms)),))
-        return list(dict.fromkeys(row >> 3 for row in rows if row & 7 != GOAL))
+        keys = split(term_keys(terms))
+        states: list[int] = []
+        for number, first in enumerate(self.layout.firsts):
+            found = self._files.postings(number, keys)
+            if len(found) == len(keys):
+                shared = set(found[0][1]).intersection(*(postings for _, postings in found[1:]))
+                own = {one >> 3 for one in shared if one & 7 != GOAL}
+                states += [first + state for state in sorted(own)]
+        return states
 
     def is_common(self, term: str) -> bool:
         """Whether the term has a thousand postings or more; takes no search."""
-        return term in self._counts()
+        (key,) = term_keys([term])
+        return key in self._files.common
 
     def frequency(self, term: str) -> int:
         """How many postings the term has."""
-        count = self._counts().get(term)
-        if count is None:
-            count = self.ask(_COUNT, (_quoted(term),))[0][0]
-        if not isinstance(count, int):
-            raise self.damaged("a count is none")
-        return count
-
-    def _counts(self) -> dict[str, int]:
-        """The counts of common terms, which take longest to count."""
-        if self._common is None:
-            self._common = dict(self.ask("SELECT term, rows FROM common"))
-        return self._common
+        (key,) = term_keys([term])
+        return self._files.common.get(key) or len(self.postings(term))
 
     def lengths(self, field: int) -> bytes:
         """How many distinct terms each state has in a field, as levels (LEVELS_PER_DOUBLING)."""
-        return self._levels[field]
+        return self._files.levels[field]
 
-    def _match(self, question: str, values: tuple[object, ...]) -> list[int]:
-        rows: list[int] = [row[0] for row in self.ask(question, values)]
-        if rows and not 0 <= min(rows) <= max(rows) < self._states * 8:
-            raise self.damaged("it tells of states that it does not have")
-        return rows
-
-    def ask(self, question: str, values: tuple[object, ...] = ()) -> list[Any]:
-        """Rows of the tables; NoIndexError where there are none to have."""
-        import sqlite3
-
-        try:
-            return self._base.execute(question, values).fetchall()
-        except (sqlite3.Error, OverflowError, ValueError) as error:
-            if "no such module" in str(error):
-                raise NoIndexError("this Python's SQLite lacks FTS5") from None
-            raise self.damaged(str(error)) from None
-
-    def _check_version(self) -> None:
-        rows = self.ask("SELECT version, tokens, states FROM format")
-        if len(rows) != 1 or not isinstance(rows[0][2], int):
-            raise self.damaged("it tells no version")
-        version, rule, self._states = rows[0]
-        if (version, rule) != (FORMAT, tokens.VERSION):
-            wanted = f"{FORMAT}/{tokens.VERSION}"
-            raise NoIndexError(f"{self._path} is of version {version}/{rule}, wanted is {wanted}")
-        self.ask("SELECT rowid FROM terms WHERE terms MATCH 'a' LIMIT 1")
-
-    def _check_layout(self, rows: list[Any]) -> None:
-        """Raise NoIndexError where numbers that others compute with do not fit together."""
-        levels = [self._levels.get(field) for field in range(len(FIELDS))]
-        if not all(isinstance(one, bytes) and len(one) == self._states for one in levels):
-            raise self.damaged("it does not tell the lengths of all states")
-        slugs, firsts = [row[0] for row in rows], [row[1] for row in rows]
-        if not all(isinstance(slug, str) and slug and is_slug(slug) for slug in slugs):
-            raise self.damaged("it names no trajectories")
-        if not all(isinstance(first, int) for first in firsts) or firsts[:1] != [0]:
-            raise self.damaged("its states are not numbered")
-        if any(one >= other for one, other in zip(firsts, [*firsts[1:], self._states])):
-            raise self.damaged("its states are not numbered in order")
-
-    def damaged(self, why: str) -> NoIndexError:
-        """What to raise where the tables tell nonsense."""
-        return NoIndexError(f"{self._path} is damaged ({why})")
+    def lines(self, trajectory: int, keys: Sequence[SplitKey]) -> list[tuple[int, list[int]]]:
+        """The states of this trajectory that show lines with these keys: see IndexFiles."""
+        return self._files.lines(trajectory, keys)
 
 
 class Scan:
@@ -207,6 +180,9 @@ class Scan:
         self._postings: dict[str, list[int]] = {}
         self._goals = [tokens.terms(row.goal + " " + row.start_url) for row in rows]
 
+    def look_up(self, terms: Iterable[str], most: int | None = None) -> None:
+        """Nothing: each term costs a reading of the whole haystack."""
+
     def postings(self, term: str) -> list[int]:
         """Where the term stands; a hit in a state file counts as one in its observation."""
         from .scanning import Pattern, states
@@ -227,9 +203,10 @@ class Scan:
         self._postings[term] = sorted(found)
         return self._postings[term]
 
-    def within(self, term: str, states: range) -> list[int]:
-        """The postings of the term in these states."""
-        return [row for row in self.postings(term) if row >> 3 in states]
+    def within(self, term: str, trajectory: int) -> list[int]:
+        """The postings of the term in the states of this trajectory."""
+        states = self.layout.span(trajectory)
+        return [one for one in self.postings(term) if one >> 3 in states]
 
     def frequency(self, term: str) -> int:
         """How many postings the term has."""
@@ -264,7 +241,7 @@ def usable_index(workspace: Workspace) -> Index:
     """
     if workspace.index_problem:
         raise NoIndexError(workspace.index_problem)
-    index = Index(os.path.join(workspace.haystack, "index.sqlite"))
+    index = Index(os.path.join(workspace.haystack, FOLDER))
     try:
         present = os.listdir(workspace.trajectories)
     except OSError as error:
@@ -272,28 +249,3 @@ def usable_index(workspace: Workspace) -> Index:
     if not set(present) <= set(index.layout.slugs):
         raise NoIndexError("the index belongs to another haystack")
     return index
-
-
-def _open(path: str) -> sqlite3.Connection:
-    if not os.path.isfile(path):
-        raise NoIndexError("the haystack has no index.sqlite")
-    try:
-        import sqlite3
-    except ImportError:
-        raise NoIndexError("this Python has no sqlite3") from None
-    name = "".join(
-        letter if letter.isalnum() or letter in "/._-" else _percent(letter)
-        for letter in os.path.abspath(path)
-    )
-    try:
-        return sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True)
-    except sqlite3.Error as error:
-        raise NoIndexError(f"{path} cannot be opened ({error})") from None
-
-
-def _percent(letter: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in os.fsencode(letter))
-
-
-def _quoted(term: str) -> str:
-    return '"' + term.replace('"', '""') + '"'

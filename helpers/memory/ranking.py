@@ -131,6 +131,7 @@ class Ranking:
 
     def _within(self, index: Searchable, most: int | None) -> list[str]:
         """The terms to look at; notes the others."""
+        index.look_up(self._weights, most)
         if most is None:
             return list(self._weights)
         counts = {term: index.frequency(term) for term in self._weights}

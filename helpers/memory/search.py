@@ -8,7 +8,6 @@ from .failure import FOUND, NOTHING_FOUND, HelperError, NoIndexError
 from .haystack import Workspace, read_text
 from .index import (
     ACTION,
-    FIELDS,
     GOAL,
     OBSERVATION,
     THOUGHT,
@@ -18,6 +17,7 @@ from .index import (
     open_index,
     usable_index,
 )
+from .index_files import FIELDS
 from .page import Page, quote
 from .ranking import Ranked, Ranking
 from .shortlist import Candidate, gather
@@ -26,6 +26,8 @@ from .words import MOST_TERMS, spelling, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from .excerpts import Excerpt
     from .index import Index, Layout, Scan
 
@@ -46,15 +48,21 @@ LISTED = 6  # words told per field
 class Limited:
     """An index that shows only some of its postings: of one field, or of one trajectory."""
 
-    def __init__(self, index: Index | Scan, field: int | None, span: range | None) -> None:
+    def __init__(self, index: Index | Scan, field: int | None, trajectory: int | None) -> None:
         self.layout: Layout = index.layout
         self._index = index
         self._field = field
-        self._span = span
+        self._trajectory = trajectory
+
+    def look_up(self, terms: Iterable[str], most: int | None = None) -> None:
+        """As the index does."""
+        if self._trajectory is None:
+            self._index.look_up(terms, most)
 
     def postings(self, term: str) -> list[int]:
         """As those of the index; a goal counts as shown by the first state."""
-        rows = self._index.postings(term) if self._span is None else self._index.within(term, self._span)
+        one = self._trajectory
+        rows = self._index.postings(term) if one is None else self._index.within(term, one)
         if self._field is not None:
             rows = [row for row in rows if row & 7 == self._field]
         if self._field == GOAL:
@@ -63,7 +71,7 @@ class Limited:
 
     def frequency(self, term: str) -> int:
         """How many of them there are."""
-        everything = self._span is None and self._field is None
+        everything = self._trajectory is None and self._field is None
         return self._index.frequency(term) if everything else len(self.postings(term))
 
     def lengths(self, field: int) -> bytes:
@@ -79,10 +87,10 @@ def search(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     index, problem = open_index(workspace)
     if problem:
         page.line(f"({problem}: words are looked for as written, which is slower and ranks worse)")
-    span = None
+    trajectory = None
     if arguments.has("in"):
-        span = index.layout.span(index.layout.slugs.index(workspace.find(arguments.text("in"))))
-    ranking = Ranking(Limited(index, field, span), affordable(index, weights), POSTINGS)
+        trajectory = index.layout.slugs.index(workspace.find(arguments.text("in")))
+    ranking = Ranking(Limited(index, field, trajectory), affordable(index, weights), POSTINGS)
     found = _chosen(ranking, text, workspace, arguments)
     left_out = f"; too common to count: {', '.join(ranking.skipped[:10])}" if ranking.skipped else ""
     if not found:
@@ -238,7 +246,9 @@ def _field(name: str) -> int:
 def _rare(found: set[str], index: Index) -> dict[str, float]:
     """Of the most telling terms those that stand in few states, but not in one alone."""
     uncommon = [term for term in found if not index.is_common(term)]
-    counts = {term: index.frequency(term) for term in sorted(uncommon, key=telling_first)[:SIMILAR_LOOKS]}
+    looked_at = sorted(uncommon, key=telling_first)[:SIMILAR_LOOKS]
+    index.look_up(looked_at)
+    counts = {term: index.frequency(term) for term in looked_at}
     rare = [term for term, count in counts.items() if 1 < count <= max(20, index.layout.count // 10)]
     return dict.fromkeys(sorted(rare, key=lambda term: (counts[term], term))[:SIMILAR_TERMS], 1.0)
 

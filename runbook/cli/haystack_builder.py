@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 
 from manifests.errors import StoreError
+from manifests.index_parts import index_part
 from manifests.store import Store
-from manifests.term_lists import term_list
 from runbook.cli.build_ahead import HaystackJob, step_back
 from runbook.cli.haystacks import TOKENISER, Haystacks
 
@@ -38,7 +38,7 @@ def _do(job: dict[str, Any], store: Store, haystacks: Haystacks) -> None:
         haystacks.build(HaystackJob(**{**job, "slugs": tuple(job["slugs"])}))
         return
     for slug in job["terms"]:
-        term_list(store.get(slug), TOKENISER)
+        index_part(store.get(slug), TOKENISER)
 
 
 def _say(answer: str) -> None:

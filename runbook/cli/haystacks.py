@@ -7,7 +7,7 @@ from pathlib import Path
 
 from helpers.memory import picture, tokens
 from helpers.memory.failure import HelperError
-from helpers.memory.line_keys import line_keys
+from helpers.memory.keys import line_keys, term_keys
 from manifests.contact_sheets import SheetDrawing
 from manifests.errors import StoreError, StoreFullError
 from manifests.index import Tokeniser, build_index
@@ -17,7 +17,7 @@ from runbook.cli.build_ahead import BuildAhead, HaystackJob
 from runbook.cli.home import home
 
 # Ranking and its tokens exist once, in what goes into the sandbox; the index is made by the same rule.
-TOKENISER = Tokeniser(tokens.VERSION, tokens.terms, line_keys)
+TOKENISER = Tokeniser(tokens.VERSION, tokens.terms, term_keys, line_keys)
 PROCESSES = 2  # for the first tokenising of a haystack; later views only read its results
 
 

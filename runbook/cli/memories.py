@@ -11,10 +11,10 @@ from rich.console import Console
 from evals.dataset import DataRoot
 from evals.runs.config import RunConfig
 from evals.tokens import EstimatedTokens
-from helpers.memory import tokens
 from runbook.cli.assembly import assemble_memory
 from runbook.cli.endpoints import refuse_unreachable
 from runbook.cli.failures import Mistake
+from runbook.cli.haystacks import TOKENISER
 from runbook.cli.home import home
 from runbook.cli.preparing import arm_settings
 from runbook.cli.terminal import inert
@@ -86,7 +86,7 @@ class _Opener:
             account=self.account,
             order=lambda task: self.data.haystacks[_question(task)],
             gold=self._gold,
-            terms=tokens.terms,
+            tokeniser=TOKENISER,
             embedder=partial(self._embedder, name),
             controller=partial(self._chat, name, "controller"),
             writer=partial(self._chat, name, "writer"),

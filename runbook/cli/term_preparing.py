@@ -8,8 +8,8 @@ one process making them and nobody saying so.
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from manifests.index_parts import has_part
 from manifests.store import Store
-from manifests.term_lists import is_cached
 from runbook.cli.builders import Builder
 from runbook.cli.haystacks import TOKENISER
 
@@ -20,7 +20,7 @@ _AT_ONCE = 8  # trajectories a job: the next answer, and Ctrl-C, is never far
 
 def missing_terms(store: Store, slugs: Iterable[str]) -> list[str]:
     """Those trajectories that have no search terms yet."""
-    return [slug for slug in slugs if not is_cached(store.get(slug), TOKENISER)]
+    return [slug for slug in slugs if not has_part(store.get(slug), TOKENISER)]
 
 
 def prepare_terms(store: Store, slugs: Sequence[str], progress: Callable[[int, int], None]) -> None:

@@ -5,27 +5,21 @@ frequency, and a goal counts for every state of its trajectory. Robertson and Za
 Relevance Framework: BM25 and Beyond, 2009, with k1 = 1.2 and b = 0.75.
 """
 
-import sqlite3
-from collections.abc import Collection
-from contextlib import closing
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from manifests.index_format import FIELDS, POSTINGS_PER_STATE
+from manifests.index_reading import ViewIndex
+
 K1 = 1.2
 B = 0.75
-_FIELDS_PER_STATE = 8
-_GOAL = 0
+_GOAL = FIELDS.index("goal")
 _LEVELS_PER_DOUBLING = 8.0
 
 Floats = NDArray[np.float64]
-
-
-class IndexMissingError(OSError):
-    """The haystack has no full-text index; the message says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +32,19 @@ class Scored:
     share: float
 
 
-def best_slices(index: Path, terms: Collection[str], *, radius: int, most: int) -> list[Scored]:
-    """The best slices, best first; of equal ones the earlier first.
-
-    Raises IndexMissingError where there is no index.
-    """
-    if not index.is_file():
-        raise IndexMissingError(f"{index.parent} has no full-text index, so BM25 cannot search it")
-    with closing(sqlite3.connect(f"{index.as_uri()}?mode=ro&immutable=1", uri=True)) as base:
-        layout = _Layout.read(base, radius)
-        scores = np.zeros(layout.states)
-        possible = 0.0
-        for term in sorted(terms):
-            frequency = layout.in_slices(_fields_with(base, term, layout))
-            having = int(np.count_nonzero(frequency))
-            if not having:
-                continue
-            rarity = float(np.log(1 + (layout.states - having + 0.5) / (having + 0.5)))
-            scores += rarity * frequency * (K1 + 1) / (frequency + layout.damping)
-            possible += rarity * (K1 + 1)
+def best_slices(index: ViewIndex, terms: Iterable[int], *, radius: int, most: int) -> list[Scored]:
+    """The best slices for the terms with these keys, best first; of equal ones the earlier first."""
+    layout = _Layout.of(index, radius)
+    scores = np.zeros(layout.states)
+    possible = 0.0
+    for term in sorted(terms):
+        frequency = layout.in_slices(_fields_with(index.postings(term), layout))
+        having = int(np.count_nonzero(frequency))
+        if not having:
+            continue
+        rarity = float(np.log(1 + (layout.states - having + 0.5) / (having + 0.5)))
+        scores += rarity * frequency * (K1 + 1) / (frequency + layout.damping)
+        possible += rarity * (K1 + 1)
     order = np.lexsort((np.arange(layout.states), -scores))[:most]
     return [
         Scored(*layout.place(int(state)), float(scores[state]), float(scores[state] / possible))
@@ -81,21 +69,16 @@ class _Layout:
     """k1 times the length norm of each slice."""
 
     @classmethod
-    def read(cls, base: sqlite3.Connection, radius: int) -> "_Layout":
-        rows = base.execute("SELECT slug, first FROM trajectories ORDER BY number").fetchall()
-        (states,) = base.execute("SELECT states FROM format").fetchone()
-        firsts = np.array([first for _, first in rows] + [states], dtype=np.int64)
-        owner = np.repeat(np.arange(len(rows)), np.diff(firsts))
+    def of(cls, index: ViewIndex, radius: int) -> "_Layout":
+        firsts, states = index.firsts, int(index.firsts[-1])
+        owner = np.repeat(np.arange(len(index.slugs)), np.diff(firsts))
         every = np.arange(states)
         low = np.maximum(firsts[owner], every - radius)
         high = np.minimum(firsts[owner + 1], every + radius + 1)
-        lengths = np.zeros(states)
-        for field, levels in base.execute("SELECT field, levels FROM lengths"):
-            if field != _GOAL:
-                lengths += np.exp2(np.frombuffer(levels, dtype=np.uint8) / _LEVELS_PER_DOUBLING) - 1
-        of_slices = _windows(lengths, low, high)
+        sizes = np.exp2(index.levels / _LEVELS_PER_DOUBLING) - 1
+        of_slices = _windows(np.delete(sizes, _GOAL, axis=0).sum(axis=0), low, high)
         norm = 1 - B + B * of_slices / max(float(of_slices.mean()), 1.0)
-        return cls([slug for slug, _ in rows], firsts, owner, low, high, K1 * norm)
+        return cls(index.slugs, firsts, owner, low, high, K1 * norm)
 
     @property
     def states(self) -> int:
@@ -115,13 +98,10 @@ def _windows(values: Floats, low: NDArray[np.int64], high: NDArray[np.int64]) ->
     return found
 
 
-def _fields_with(base: sqlite3.Connection, term: str, layout: _Layout) -> Floats:
-    """How many fields of each state have the term."""
-    quoted = '"' + term.replace('"', '""') + '"'
-    rows = base.execute("SELECT rowid FROM terms WHERE terms MATCH ?", (quoted,)).fetchall()
-    places = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows))
-    of_goal = places % _FIELDS_PER_STATE == _GOAL
-    states = places // _FIELDS_PER_STATE
+def _fields_with(postings: NDArray[np.int64], layout: _Layout) -> Floats:
+    """How many fields of each state have the term that stands there."""
+    of_goal = postings % POSTINGS_PER_STATE == _GOAL
+    states = postings // POSTINGS_PER_STATE
     in_states = np.bincount(states[~of_goal], minlength=layout.states)
     in_goals = np.bincount(layout.owner[states[of_goal]], minlength=len(layout.slugs))
     counts: Floats = (in_states + in_goals[layout.owner]).astype(np.float64)

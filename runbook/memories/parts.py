@@ -1,10 +1,11 @@
 """What memories are made from. The composition root fills it; a memory takes what it needs."""
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from manifests.index_parts import Tokeniser
 from runbook.embedding.embedder import Embedder
 from runbook.endpoint.chat import Endpoint
 from runbook.endpoint.ledger import Account
@@ -34,8 +35,8 @@ class MemoryParts:
     """The ids of a question's haystack, in the data set's order."""
     gold: Callable[[QueryTask], tuple[Span, ...] | None]
     """The gold spans of a question, one for each piece; None where nobody knows them."""
-    terms: Callable[[str], Collection[str]]
-    """How text becomes the index's terms."""
+    tokeniser: Tokeniser
+    """The rule that the index is made by."""
     embedder: Callable[[], Embedder]
     """Raises MemorySettingsError where no embedding endpoint is configured."""
     controller: Callable[[], Endpoint]

@@ -1,8 +1,7 @@
 """`rag-slice-bm25`: the slices that share the question's words; needs no model at all."""
 
-from collections.abc import Callable, Collection
-
-from manifests.index import INDEX_FILE
+from manifests.index_parts import Tokeniser
+from manifests.index_reading import ViewIndex
 from manifests.views import View
 from runbook.memories.answering import Found, answer
 from runbook.memories.bm25 import best_slices
@@ -20,12 +19,10 @@ class Bm25Retrieval:
 
     name = "rag-slice-bm25"
 
-    def __init__(
-        self, settings: RetrievalSettings, budget: int, terms: Callable[[str], Collection[str]]
-    ) -> None:
+    def __init__(self, settings: RetrievalSettings, budget: int, tokeniser: Tokeniser) -> None:
         self._settings = settings
         self._budget = budget
-        self._terms = terms
+        self._tokeniser = tokeniser
 
     def insert(self, haystack: View) -> None:
         """Nothing to prepare beside the index."""
@@ -36,8 +33,8 @@ class Bm25Retrieval:
         def search() -> Found:
             asked = task.question.text
             best = best_slices(
-                task.haystack.path / INDEX_FILE,
-                self._terms(asked),
+                ViewIndex(task.haystack.path, self._tokeniser.version),
+                self._tokeniser.term_keys(self._tokeniser.terms(asked)),
                 radius=self._settings.radius,
                 most=self._settings.slices,
             )
@@ -57,4 +54,4 @@ class Bm25Retrieval:
 
 def make(parts: MemoryParts) -> Bm25Retrieval:
     """Needs the index's rule for terms."""
-    return Bm25Retrieval(parts.settings, parts.budget, parts.terms)
+    return Bm25Retrieval(parts.settings, parts.budget, parts.tokeniser)

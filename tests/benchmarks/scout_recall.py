@@ -26,7 +26,7 @@ from evals.dataset import DataRoot, load_data_root  # noqa: E402
 from evals.evidence_recall import EvidenceRecall, evidence_recall, summarize_recall  # noqa: E402
 from evals.question import EvalQuestion, GoldSpan  # noqa: E402
 from helpers.memory import tokens  # noqa: E402
-from helpers.memory.line_keys import line_keys  # noqa: E402
+from helpers.memory.keys import line_keys, term_keys  # noqa: E402
 from manifests.importing import import_lme_v2  # noqa: E402
 from manifests.index import Tokeniser, build_index  # noqa: E402
 from manifests.store import Store  # noqa: E402
@@ -81,7 +81,7 @@ def ask_all(root: DataRoot, scratch: Path, budgets: list[int], python: str) -> I
     views = Views(store)
     for question in root.questions:
         with views.acquire(slugs[i] for i in root.haystacks[question.id]) as view:
-            build_index(view, Tokeniser(tokens.VERSION, tokens.terms, line_keys), processes=2)
+            build_index(view, Tokeniser(tokens.VERSION, tokens.terms, term_keys, line_keys), processes=2)
             workspace = scratch / "workspaces" / question.id
             make_workspace(workspace, view.path, question.question, image=question.image is not None)
             for budget in budgets:

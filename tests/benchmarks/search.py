@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -26,16 +27,17 @@ sys.path.insert(0, str(REPOSITORY))
 from evals.dataset import DataRoot, load_data_root  # noqa: E402
 from evals.question import EvalQuestion  # noqa: E402
 from helpers.memory import tokens  # noqa: E402
-from helpers.memory.line_keys import line_keys  # noqa: E402
+from helpers.memory.keys import line_keys, term_keys  # noqa: E402
 from manifests.importing import import_lme_v2  # noqa: E402
-from manifests.index import INDEX_FILE, Tokeniser, build_index  # noqa: E402
+from manifests.index import Tokeniser, build_index  # noqa: E402
+from manifests.index_format import INDEX_FOLDER, LAYOUT  # noqa: E402
 from manifests.store import Store  # noqa: E402
 from manifests.views import View, Views  # noqa: E402
 
 GENERATOR = REPOSITORY.parent / "shared" / "tools" / "make_haystack.py"
 MEMORY = REPOSITORY / "helpers" / "memory" / "__main__.py"
 SCOUT = REPOSITORY / "helpers" / "scout" / "__main__.py"
-TOKENISER = Tokeniser(tokens.VERSION, tokens.terms, line_keys)
+TOKENISER = Tokeniser(tokens.VERSION, tokens.terms, term_keys, line_keys)
 FIRST = 5
 
 
@@ -67,18 +69,22 @@ def main() -> None:
 
 
 def measure_index(view: View) -> None:
-    """Build the index twice: with term lists to make, and without."""
+    """Build the index twice: with parts to make, and without."""
     text = sum(
         entry.state_path(i).stat().st_size for entry in view.entries.values() for i in range(entry.states)
     )
     for name in ("first index", "index of a new view"):
-        (view.path / INDEX_FILE).unlink(missing_ok=True)
+        shutil.rmtree(view.path / INDEX_FOLDER, ignore_errors=True)
         before, start = cpu_seconds(), time.monotonic()
-        path = build_index(view, TOKENISER, processes=2)
+        folder = build_index(view, TOKENISER, processes=2)
         wall, cpu = time.monotonic() - start, cpu_seconds() - before
         print(f"{name:<24}{cpu:7.2f} s CPU {wall:7.2f} s wall")
-    size = path.stat().st_size
-    print(f"{'size':<24}{size / 1e6:7.2f} MB, {100 * size / text:.1f} % of {text / 1e6:.0f} MB")
+    sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
+    parts = sum(sizes.values()) - sizes[LAYOUT]
+    print(
+        f"{'size':<24}{parts / 1e6:7.2f} MB of parts, which all views share, {100 * parts / text:.1f} % of "
+        f"{text / 1e6:.0f} MB; {sizes[LAYOUT] / 1e6:.2f} MB a view"
+    )
 
 
 def measure_latency(workspace: Path, python: str, rounds: int, slug: str, question: EvalQuestion) -> None:

@@ -98,7 +98,7 @@ def test_what_was_evicted_is_built_again_and_the_same(runbook: Runbook, unlike: 
         ended = runbook(*command, "--out", name, "--set", f"views_gb={room}")
         assert ended.returncode == 0, ended.stderr
         assert "24 of 24 finished" in ended.stdout
-        kept[name] = len(list(tmp_path.glob("store/views/*/index.sqlite")))
+        kept[name] = len(list(tmp_path.glob("store/views/*/.index")))
         shutil.rmtree(tmp_path / "store" / "views")
     assert kept["roomy"] == 24
     assert kept["tight"] < 24

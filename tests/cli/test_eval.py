@@ -311,4 +311,4 @@ def test_an_agent_without_manifests_does_not_see_any(
     assert ended.returncode == 0, ended.stderr
     (said,) = tmp_path.glob("run/questions/*/attempts/1/stdout")
     listed = said.read_text().split("# haystack", 1)[0].split()
-    assert sorted(listed) == ["index.sqlite", "trajectories", "trajectories.tsv"]
+    assert sorted(listed) == ["trajectories", "trajectories.tsv"]

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from stat import S_ISDIR
 
 import pytest
 
@@ -73,7 +74,13 @@ def test_a_run_pauses_while_the_disk_is_full_and_goes_on_when_there_is_room(
     assert not list(disk.glob("run/questions/*/query.2.json"))
 
 
-def test_a_disk_with_room_for_one_index_alone_gives_the_room_of_those_nobody_uses(
+def room_of(view: Path) -> int:
+    """The bytes on disk of what a view does not share with the store."""
+    found = [path.stat() for path in (view, *view.rglob("*"))]
+    return sum(one.st_blocks * 512 for one in found if S_ISDIR(one.st_mode) or one.st_nlink == 1)
+
+
+def test_a_disk_with_room_for_two_views_gives_the_room_of_those_nobody_uses(
     disk: Path, make_data_root: Callable[..., Path], tmp_path: Path
 ) -> None:
     data = make_data_root(tmp_path / "data", questions=8, trajectories=8, states=12)
@@ -83,14 +90,14 @@ def test_a_disk_with_room_for_one_index_alone_gives_the_room_of_those_nobody_use
     command = [*PROGRAM, "eval", "run", "--data", data, "--memory", "rag-slice-bm25"]
     command += ["--store", disk / "store", "--concurrency", "1", "--out"]
     subprocess.run([*command, tmp_path / "one", "--limit", "1"], check=True, capture_output=True, timeout=120)
-    size = max(path.stat().st_blocks * 512 for path in disk.glob("store/views/*/index.sqlite"))
-    fill(disk, int(2.2 * size) + LEFT)
+    (view,) = disk.glob("store/views/*/trajectories")
+    fill(disk, int(2.2 * room_of(view.parent)) + LEFT)
     done = subprocess.run(
         [*command, tmp_path / "all"], capture_output=True, text=True, timeout=180, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "8 of 8 finished" in done.stdout
-    assert len(list(disk.glob("store/views/*/index.sqlite"))) < 8
+    assert len(list(disk.glob("store/views/*/.index/layout"))) < 8
 
 
 def test_ctrl_c_ends_a_pause(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from manifests.store import Store
 from runbook.cli.haystacks import Haystacks
 store = Store.open(Path(sys.argv[1]))
 with Haystacks(store, print).open(store.slugs()) as view:
-    print(view.path, (view.path / "index.sqlite").is_file())
+    print(view.path, (view.path / ".index").is_dir())
 """
 
 

@@ -7,16 +7,18 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from zlib import crc32
 
 from helpers.memory import tokens
-from helpers.memory.line_keys import line_keys
+from helpers.memory.keys import line_keys, term_keys
 from manifests.index import Tokeniser, build_index
+from manifests.index_format import INDEX_FOLDER
 from manifests.model import Convention, State, Trajectory
 from manifests.store import Store
 from manifests.views import View, Views
 
 HELPERS = Path(__file__).resolve().parents[2] / "helpers"
-TOKENISER = Tokeniser(tokens.VERSION, tokens.terms, line_keys)
+TOKENISER = Tokeniser(tokens.VERSION, tokens.terms, term_keys, line_keys)
 
 
 def state(text: str = "", action: str = "", thought: str = "", url: str = "") -> State:
@@ -75,6 +77,11 @@ class Indexed:
             (workspace / "haystack").symlink_to(view.path)
         return made
 
+    @property
+    def index(self) -> Path:
+        """The folder of the index."""
+        return (self.root / "haystack").resolve() / INDEX_FOLDER
+
     def view(self) -> View:
         """The view, pinned."""
         return Views(self.store).acquire(self.slugs.values())
@@ -112,3 +119,14 @@ class Indexed:
         environment = {"PATH": os.environ["PATH"], "MEMORY_WORKSPACE": str(self.root)}
         done = subprocess.run(argv, capture_output=True, timeout=60, check=False, env=environment)
         return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def rewritten(path: Path, content: bytes) -> None:
+    """Write a file of the index anew: the store's own, which it may be a link to, stays as it is."""
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)
+
+
+def sealed(content: bytes) -> bytes:
+    """Content with the checksum that it should have at its end, in place of the one it has."""
+    return content[:-4] + crc32(content[:-4]).to_bytes(4, "little")

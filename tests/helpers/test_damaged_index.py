@@ -1,28 +1,65 @@
 """An index whose numbers do not fit together is not used: the files hold the same, and the output says so."""
 
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
+import numpy as np
 import pytest
 
-from tests.helpers.indexed import Indexed, state, trajectory
+from manifests.index_format import COUNTS_SIZE, LAYOUT, part_counts
+from tests.helpers.indexed import Indexed, rewritten, sealed, state, trajectory
 
-DAMAGES = {
-    "no version": "DELETE FROM format",
-    "another format": "UPDATE format SET version = 99",
-    "other tokens": "UPDATE format SET tokens = 'none'",
-    "too many states": "UPDATE format SET states = 2000000000",
-    "too few states": "UPDATE format SET states = 1",
-    "no lengths": "DROP TABLE lengths",
-    "short lengths": "UPDATE lengths SET levels = x'00'",
-    "no trajectories": "DELETE FROM trajectories",
-    "numbers that are none": "UPDATE trajectories SET first = 'x'",
-    "numbers below 0": "UPDATE trajectories SET first = -5",
-    "a path for a slug": "UPDATE trajectories SET slug = '../../etc'",
-    "another haystack": "UPDATE trajectories SET slug = 'other-0123456789' WHERE number = 0",
-    "broken postings": "UPDATE terms_data SET block = x'00ff' WHERE id > 100",
+Damage = Callable[[bytes], bytes]
+
+
+def swapped(old: bytes, new: bytes) -> Damage:
+    """Replaces what must be there; the checksum fits again."""
+
+    def change(whole: bytes) -> bytes:
+        assert old in whole
+        return sealed(whole.replace(old, new))
+
+    return change
+
+
+def lost_postings(whole: bytes) -> bytes:
+    """A part whose postings are all those of a state that does not exist."""
+    title = whole.index(b"\n") + 1
+    counts = part_counts(whole, title)
+    end = counts.lines_at(title + COUNTS_SIZE)
+    start = end - 2 * (counts.postings + counts.terms)
+    entries = np.frombuffer(whole[start:end], "<u2").copy()
+    starts = np.frombuffer(whole[start - 2 * (counts.terms + 1) : start], "<u2")[:-1]
+    entries[np.setdiff1d(np.arange(len(entries)), starts)] = 0xFFFF
+    return whole[:start] + entries.tobytes() + whole[end:]
+
+
+# What each leaves of the layout, for two trajectories `one-...` and `two-...` of two states each.
+LAYOUTS = {
+    "nothing": lambda _: b"",
+    "no version": swapped(b"runbook-index", b"runbook"),
+    "another format": swapped(b"runbook-index 3 ", b"runbook-index 99 "),
+    "other tokens": lambda whole: sealed(whole.replace(b" 1\n", b" none\n", 1)),
+    "a wrong checksum": lambda whole: whole[:-1] + bytes([whole[-1] ^ 1]),
+    "cut off": lambda whole: sealed(whole[:-20]),
+    "too many states": swapped(b"\n2 4 0\n", b"\n2 2000000000 0\n"),
+    "too few states": swapped(b"\n2 4 0\n", b"\n2 1 0\n"),
+    "no trajectories": swapped(b"\n2 4 0\n", b"\n0 0 0\n"),
+    "too many trajectories": swapped(b"\n2 4 0\n", b"\n9 4 0\n"),
+    "sizes that are none": swapped(b"\n2 4 0\n", b"\n2 x 0\n"),
+    "states below 0": swapped(b"\tsource\t2\t", b"\tsource\t-2\t"),
+    "a path for a slug": swapped(b"one-", b"../../one-"),
+    "no counts": swapped(b"\tsource\t2\t", b"\tsource\t"),
+    "other counts": swapped(b"\tsource\t2\t", b"\tsource\t2\t1\t1\t1\t1\n"),
+    "another haystack": swapped(b"one-", b"six-"),
+}
+
+# What each leaves of a part.
+PARTS = {
+    "nothing": lambda _: b"",
+    "another format": lambda whole: whole.replace(b"runbook-part 3", b"runbook-part 4"),
+    "another slug": lambda whole: whole.replace(b" one-", b" six-"),
+    "cut off": lambda whole: whole[:100],
+    "postings beyond all states": lost_postings,
 }
 
 
@@ -34,25 +71,42 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
     return made
 
 
-@pytest.fixture(params=DAMAGES)
+@pytest.fixture(params=[("layout", name) for name in LAYOUTS] + [("part", name) for name in PARTS], ids=str)
 def damage(place: Indexed, request: pytest.FixtureRequest) -> Iterator[str]:
-    path = (place.root / "haystack" / "index.sqlite").resolve()
+    file, name = request.param
+    path = place.index / LAYOUT if file == "layout" else next(place.index.glob("one-*"))
     whole = path.read_bytes()
-    rewrite(path, whole)
-    with closing(sqlite3.connect(path)) as base, base:
-        base.execute(DAMAGES[request.param])
-    yield request.param
-    rewrite(path, whole)
-
-
-def rewrite(path: Path, raw: bytes) -> None:
-    path.unlink()
-    path.write_bytes(raw)
+    rewritten(path, (LAYOUTS if file == "layout" else PARTS)[name](whole))
+    yield name
+    rewritten(path, whole)
 
 
 def test_a_damaged_index_is_not_used(place: Indexed, damage: str) -> None:
+    search_without_the_index(place, damage)
+
+
+def test_a_missing_part_is_told(place: Indexed) -> None:
+    path = next(place.index.glob("two-*"))
+    whole = path.read_bytes()
+    path.unlink()
+    search_without_the_index(place, "missing")
+    rewritten(path, whole)
+
+
+def test_a_folder_in_the_place_of_a_part_is_told(place: Indexed) -> None:
+    path = next(place.index.glob("two-*"))
+    whole = path.read_bytes()
+    path.unlink()
+    path.mkdir()
+    search_without_the_index(place, "a folder")
+    path.rmdir()
+    rewritten(path, whole)
+
+
+def search_without_the_index(place: Indexed, how: str) -> None:
+    """Every verb that looks things up finds all there is, and says what is wrong."""
     search = place.memory("search", "needle")
-    assert (search.code, search.err) == (0, ""), damage
+    assert (search.code, search.err) == (0, ""), how
     assert set(search.hits()) >= {("two", 1)}
     where = place.memory("where", "a needle here")
     assert (where.code, where.out.splitlines()[0]) == (0, "# 2 states in 2 trajectories")
@@ -62,3 +116,7 @@ def test_a_damaged_index_is_not_used(place: Indexed, damage: str) -> None:
     scout = place.scout()
     assert (scout.code, scout.err) == (0, "")
     assert {("one", 1), ("two", 1)} <= set(place.handed_in())
+
+
+def test_the_undamaged_index_is_used(place: Indexed) -> None:
+    assert "searched as written" not in place.memory("candidates").out

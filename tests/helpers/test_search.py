@@ -2,14 +2,13 @@
 
 import json
 import shutil
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from manifests.index_format import LAYOUT
 from manifests.model import Convention
-from tests.helpers.indexed import Indexed, state, trajectory
+from tests.helpers.indexed import Indexed, rewritten, sealed, state, trajectory
 
 
 def rows(count: int, start: int) -> str:
@@ -209,24 +208,20 @@ def test_a_damaged_question_is_one_clear_line(tmp_path: Path, text: str) -> None
 
 def spoiled(place: Indexed, how: str) -> Indexed:
     """The workspace with its index taken away, damaged or made for another version."""
-    path = (place.root / "haystack").resolve() / "index.sqlite"
+    path = place.index / LAYOUT
+    whole = path.read_bytes()
     if how == "missing":
-        path.unlink()
+        shutil.rmtree(place.index)
     elif how == "damaged":
-        path.write_bytes(b"SQLite format 3\0" + b"\xff" * 9000)
+        rewritten(path, whole[:20] + b"\xff" * 9000)
     elif how == "cut off":
-        path.write_bytes(path.read_bytes()[:9000])
-    elif how == "no FTS5":
-        with closing(sqlite3.connect(path)) as base, base:  # as a SQLite made without it would see the table
-            base.execute("PRAGMA writable_schema = ON")
-            base.execute("UPDATE sqlite_master SET sql = replace(sql, 'fts5', 'none') WHERE name = 'terms'")
+        rewritten(path, whole[:-9])
     else:
-        with closing(sqlite3.connect(path)) as base, base:
-            base.execute("UPDATE format SET version = 99")
+        rewritten(path, sealed(whole.replace(b"runbook-index 3", b"runbook-index 99")))
     return place
 
 
-@pytest.mark.parametrize("how", ["missing", "damaged", "cut off", "no FTS5", "other version"])
+@pytest.mark.parametrize("how", ["missing", "damaged", "cut off", "other version"])
 def test_without_a_usable_index_the_files_are_searched_and_it_says_why(tmp_path: Path, how: str) -> None:
     pages = [state(f"page {n} shows widget{n}") for n in range(5)]
     place = spoiled(

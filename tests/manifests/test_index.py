@@ -1,24 +1,25 @@
 """The index holds what is new in each state, comes from cached lists, and is replaced when unusable."""
 
 import shutil
-import sqlite3
 import threading
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from helpers.memory import index as reading
-from helpers.memory import tokens
-from helpers.memory.line_keys import line_keys
-from manifests.index import FIELDS, FORMAT, INDEX_FILE, Tokeniser, build_index, is_current
+from helpers.memory import index_files, tokens
+from helpers.memory.failure import NoIndexError
+from helpers.memory.keys import line_keys, term_keys
+from manifests.index import Tokeniser, build_index, is_current
+from manifests.index_format import FIELDS, FORMAT, INDEX_FOLDER, LAYOUT
+from manifests.index_reading import IndexMissingError, ViewIndex
 from manifests.model import State, Trajectory
 from manifests.store import Store, StoreError
 from manifests.views import View, Views
 
 Places = Callable[[str], list[tuple[str, int, str]]]
-TOKENISER = Tokeniser(tokens.VERSION, tokens.terms, line_keys)
+TOKENISER = Tokeniser(tokens.VERSION, tokens.terms, term_keys, line_keys)
 
 
 def page(title: str, body: str, ids: int) -> str:
@@ -63,14 +64,26 @@ def places(view: View) -> Places:
         index = reading.Index(str(path))
         (term,) = tokens.pieces(word)[:1]
         rows = index.postings(term)
-        named = [(*index.layout.place(row >> 3), reading.FIELDS[row & 7]) for row in rows]
+        named = [(*index.layout.place(row >> 3), index_files.FIELDS[row & 7]) for row in rows]
         return [(slug.rpartition("-")[0], state, field) for slug, state, field in named]
 
     return find
 
 
 def test_both_sides_agree_on_format_fields_and_levels() -> None:
-    assert (reading.FORMAT, reading.FIELDS) == (FORMAT, FIELDS)
+    assert (index_files.FORMAT, index_files.FIELDS) == (FORMAT, FIELDS)
+    assert (index_files.FOLDER, index_files.LAYOUT) == (INDEX_FOLDER, LAYOUT)
+
+
+def test_both_sides_read_the_same(view: View) -> None:
+    in_sandbox = reading.Index(str(build_index(view, TOKENISER)))
+    on_host = ViewIndex(view.path, TOKENISER.version)
+    assert on_host.slugs == in_sandbox.layout.slugs
+    assert on_host.firsts.tolist() == [*in_sandbox.layout.firsts, in_sandbox.layout.count]
+    assert [bytes(row) for row in on_host.levels] == [in_sandbox.lengths(n) for n in range(len(FIELDS))]
+    for term in (*tokens.terms("Catalogue 3 alpha-2 invoice beta shop.test"), "absent"):
+        (key,) = term_keys([term])
+        assert on_host.postings(key).tolist() == in_sandbox.postings(term)
 
 
 def test_a_line_counts_where_it_first_appears_though_its_element_ids_change(places: Places) -> None:
@@ -92,12 +105,37 @@ def test_a_thought_that_goes_on_counts_once(places: Places) -> None:
     assert [state for name, state, field in places("look") if (name, field) == ("alpha", "thought")] == [0]
 
 
-def test_an_index_is_much_smaller_than_the_text_and_reveals_no_time(view: View) -> None:
-    path = build_index(view, TOKENISER)
-    assert path == view.path / INDEX_FILE
-    assert (path.stat().st_mtime, path.stat().st_mode & 0o777) == (946_684_800, 0o644)
+def listed(folder: Path) -> dict[str, bytes]:
+    """What the files of an index hold, by name."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_an_index_is_links_to_the_stores_parts_and_reveals_no_time(view: View, store: Store) -> None:
+    folder = build_index(view, TOKENISER)
+    assert folder == view.path / INDEX_FOLDER
+    assert {path.name for path in folder.iterdir()} == {*view.entries, LAYOUT}
+    for slug in view.entries:
+        assert (folder / slug).samefile(store.root / "terms" / slug)
+    for path in (folder, *folder.iterdir()):
+        assert (path.stat().st_mtime, path.stat().st_mode & 0o777) == (
+            946_684_800,
+            0o755 if path.is_dir() else 0o644,
+        )
     assert view.path.stat().st_mtime == 946_684_800
-    assert [p.name for p in view.path.iterdir() if "sqlite" in p.name] == [INDEX_FILE]
+
+
+def test_the_index_of_a_private_view_shares_no_file_with_the_store(view: View, store: Store) -> None:
+    with Views(store).acquire(view.entries, private=True) as private:
+        folder = build_index(private, TOKENISER)
+        assert not any((folder / slug).samefile(store.root / "terms" / slug) for slug in view.entries)
+        assert listed(folder) == listed(build_index(view, TOKENISER))
+
+
+def test_a_view_takes_no_more_room_for_what_it_links_to(view: View, store: Store) -> None:
+    views = Views(store)
+    before = views.size(view.path.name)
+    folder = build_index(view, TOKENISER)
+    assert views.size(view.path.name) == before + (folder / LAYOUT).stat().st_size
 
 
 def test_a_current_index_is_not_built_again(view: View) -> None:
@@ -106,38 +144,45 @@ def test_a_current_index_is_not_built_again(view: View) -> None:
     assert (first.st_ino, first.st_ctime_ns) == (second.st_ino, second.st_ctime_ns)
 
 
+def replace(path: Path, content: bytes) -> None:
+    """Write a file anew: what else is linked to it stays as it is."""
+    path.unlink()
+    path.write_bytes(content)
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda path: path.unlink(),
-        lambda path: path.write_bytes(b""),
-        lambda path: path.write_bytes(b"no database" * 1000),
-        lambda path: path.write_bytes(path.read_bytes()[:20_000]),
+        shutil.rmtree,
+        lambda folder: (folder / LAYOUT).unlink(),
+        lambda folder: replace(folder / LAYOUT, b""),
+        lambda folder: replace(folder / LAYOUT, b"no layout" * 1000),
+        lambda folder: replace(folder / LAYOUT, (folder / LAYOUT).read_bytes()[:-9]),
+        lambda folder: replace(folder / LAYOUT, (folder / LAYOUT).read_bytes().replace(b"alpha", b"gamma")),
+        lambda folder: next(folder.glob("alpha*")).unlink(),
+        lambda folder: replace(next(folder.glob("beta*")), b"cut off"),
     ],
-    ids=["missing", "empty", "foreign", "cut off"],
+    ids=["missing", "no layout", "empty", "foreign", "cut off", "other words", "no part", "a part cut off"],
 )
 def test_an_index_that_cannot_be_used_is_built_anew(view: View, spoil: Callable[[Path], object]) -> None:
-    path = build_index(view, TOKENISER)
-    whole = path.stat().st_size
-    spoil(path)
+    folder = build_index(view, TOKENISER)
+    whole = listed(folder)
+    spoil(folder)
     assert not is_current(view, TOKENISER)
-    assert build_index(view, TOKENISER).stat().st_size == whole
+    assert listed(build_index(view, TOKENISER)) == whole
     assert is_current(view, TOKENISER)
 
 
-def test_an_index_of_another_format_or_rule_is_built_anew(view: View) -> None:
-    path = build_index(view, TOKENISER)
-    with closing(sqlite3.connect(path)) as base, base:
-        base.execute("UPDATE format SET version = version + 1")
-    assert not is_current(view, TOKENISER)
-    other = Tokeniser("other", tokens.terms, line_keys)
+def test_an_index_of_another_rule_is_built_anew(view: View) -> None:
+    build_index(view, TOKENISER)
+    other = Tokeniser("other", tokens.terms, term_keys, line_keys)
     build_index(view, other)
     assert is_current(view, other)
     assert not is_current(view, TOKENISER)
 
 
 def test_a_second_index_reads_no_states(view: View) -> None:
-    build_index(view, TOKENISER).unlink()
+    shutil.rmtree(build_index(view, TOKENISER))
     for entry in view.entries.values():
         shutil.rmtree(entry.path / "states")
     build_index(view, TOKENISER)
@@ -148,27 +193,55 @@ def test_a_second_index_reads_no_states(view: View) -> None:
     "damaged",
     [
         lambda whole: whole[:0],
+        lambda whole: whole[:20],
         lambda whole: whole[:200],
         lambda whole: whole[:-1],
-        lambda whole: whole.replace(b"alpha", b"gamma").replace(b"beta", b"zeta"),
+        lambda whole: whole + b"0",
         lambda whole: whole[:-30] + bytes([whole[-30] ^ 1]) + whole[-29:],
     ],
-    ids=["empty", "cut off", "without its end", "other words", "one bit"],
+    ids=["empty", "head cut off", "cut off", "without its end", "too long", "one bit"],
 )
-def test_a_damaged_term_list_is_made_again(
-    view: View, store: Store, damaged: Callable[[bytes], bytes]
-) -> None:
-    whole = build_index(view, TOKENISER).read_bytes()
-    (view.path / INDEX_FILE).unlink()
+def test_a_damaged_part_is_made_again(view: View, store: Store, damaged: Callable[[bytes], bytes]) -> None:
+    folder = build_index(view, TOKENISER)
+    whole = listed(folder)
+    shutil.rmtree(folder)
     for path in (store.root / "terms").iterdir():
         path.write_bytes(damaged(path.read_bytes()))
-    assert build_index(view, TOKENISER).read_bytes() == whole
+    assert listed(build_index(view, TOKENISER)) == whole
+
+
+def test_parts_of_two_trajectories_in_each_others_place_are_not_used(view: View) -> None:
+    folder = build_index(view, TOKENISER)
+    one, other = (folder / slug for slug in sorted(view.entries))
+    first, second = one.read_bytes(), other.read_bytes()
+    replace(one, second)
+    replace(other, first)
+    with pytest.raises(IndexMissingError, match="damaged"):
+        ViewIndex(view.path, TOKENISER.version)
+    with pytest.raises(NoIndexError, match="damaged"):
+        reading.Index(str(folder)).postings("invoice")
 
 
 def test_a_store_that_cannot_be_written_is_still_indexed(view: View, store: Store) -> None:
     (store.root / "terms").write_text("in the way")
-    build_index(view, TOKENISER)
+    folder = build_index(view, TOKENISER)
     assert is_current(view, TOKENISER)
+    (key,) = term_keys(["invoic"])
+    assert len(ViewIndex(view.path, TOKENISER.version).postings(key)) == len(
+        reading.Index(str(folder)).postings("invoic")
+    )
+
+
+def test_a_long_trajectory_has_wider_postings(store: Store, tmp_path: Path) -> None:
+    states = [State(n, None, "", "", "", f"RootWebArea 'p'\nrow{n}", None) for n in range(8300)]
+    slug = store.add(Trajectory("long", "web", "", "", None, states), tmp_path).slug
+    with Views(store).acquire([slug]) as long:
+        index = reading.Index(str(build_index(long, TOKENISER)))
+        assert [row >> 3 for row in index.postings("row8299")] == [8299]
+        keys = index_files.split(line_keys(["row8299", "absent", "RootWebArea 'p'"]))
+        assert index.lines(0, keys) == [(0, [8299]), (2, list(range(8300)))]
+        (key,) = term_keys(["row8299"])
+        assert ViewIndex(long.path, TOKENISER.version).postings(key).tolist() == index.postings("row8299")
 
 
 def test_a_damaged_state_file_is_a_clear_error(view: View) -> None:
@@ -176,7 +249,7 @@ def test_a_damaged_state_file_is_a_clear_error(view: View) -> None:
     entry.state_path(1).write_bytes(b"  what follows nothing\n\n")
     with pytest.raises(StoreError, match=r"states/0001.txt is damaged; mend: runbook store verify"):
         build_index(view, TOKENISER)
-    assert not (view.path / INDEX_FILE).exists()
+    assert not (view.path / INDEX_FOLDER).exists()
 
 
 def test_builders_at_the_same_time_leave_one_whole_index(view: View) -> None:
@@ -197,13 +270,7 @@ def test_builders_at_the_same_time_leave_one_whole_index(view: View) -> None:
     assert is_current(view, TOKENISER)
 
 
-def test_the_same_view_gives_the_same_bytes(view: View) -> None:
-    first = build_index(view, TOKENISER).read_bytes()
-    (view.path / INDEX_FILE).unlink()
-    assert build_index(view, TOKENISER).read_bytes() == first
-
-
-def test_lists_made_in_other_processes_are_the_same(store: Store, tmp_path: Path) -> None:
+def test_parts_made_in_other_processes_are_the_same(store: Store, tmp_path: Path) -> None:
     slugs = [
         store.add(
             Trajectory(f"t{n}", "web", "g", "", None, [State(0, None, "", "", "", f"row {n}", None)]),
@@ -212,7 +279,30 @@ def test_lists_made_in_other_processes_are_the_same(store: Store, tmp_path: Path
         for n in range(20)
     ]
     with Views(store).acquire(slugs) as many:
-        alone = build_index(many, TOKENISER).read_bytes()
-        (many.path / INDEX_FILE).unlink()
+        folder = build_index(many, TOKENISER)
+        alone = listed(folder)
+        shutil.rmtree(folder)
         shutil.rmtree(store.root / "terms")
-        assert build_index(many, TOKENISER, processes=2).read_bytes() == alone
+        assert listed(build_index(many, TOKENISER, processes=2)) == alone
+
+
+def test_common_terms_are_counted_over_all_parts(store: Store, tmp_path: Path) -> None:
+    slugs = [
+        store.add(
+            Trajectory(
+                f"t{n}",
+                "web",
+                "goal",
+                "",
+                None,
+                [State(i, None, "", "", "", f"common {n}-{i}", None) for i in range(340)],
+            ),
+            tmp_path,
+        ).slug
+        for n in range(3)
+    ]
+    with Views(store).acquire(slugs) as many:
+        index = reading.Index(str(build_index(many, TOKENISER)))
+        assert (index.is_common("common"), index.is_common("goal")) == (True, False)
+        assert index.frequency("common") == len(index.postings("common")) == 1020
+        assert index.frequency("goal") == 3

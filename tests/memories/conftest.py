@@ -12,7 +12,6 @@ import pytest
 
 from evals.dataset import DataRoot, load_data_root
 from evals.tokens import EstimatedTokens
-from helpers.memory import tokens
 from manifests.importing import import_lme_v2
 from manifests.index import build_index
 from manifests.store import Store
@@ -114,7 +113,7 @@ class Bench:
             account=Account(gateway),
             order=lambda task: self.data.haystacks[task.labels["question"]],
             gold=self._gold,
-            terms=tokens.terms,
+            tokeniser=TOKENISER,
             embedder=embedder,
             controller=chat,
             writer=chat,

@@ -37,7 +37,7 @@ def wait_for(condition, seconds=60.0):
 
 def indexed(store):
     views = views_of(store)
-    return {name for name in views.names() if (views.root / name / "index.sqlite").is_file()}
+    return {name for name in views.names() if (views.root / name / ".index").is_dir()}
 
 
 def test_as_many_as_wanted_are_ready_and_one_more_for_each_that_is_opened(many):

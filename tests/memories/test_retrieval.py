@@ -1,9 +1,11 @@
 """Memories that search by words or by vectors, over real HTTP."""
 
+import shutil
 from dataclasses import replace
 
 import pytest
 
+from manifests.index_format import INDEX_FOLDER
 from runbook.outcomes import Outcome
 from runbook.rendering import render_context
 
@@ -20,7 +22,7 @@ def test_bm25_finds_the_trajectory_by_its_words_without_any_model(bench):
 
 
 def test_bm25_without_an_index_is_a_failure_and_no_empty_answer(bench):
-    (bench.haystack.path / "index.sqlite").unlink()
+    shutil.rmtree(bench.haystack.path / INDEX_FOLDER)
     result = bench.memory("rag-slice-bm25").query(bench.task())
     assert result.outcome is Outcome.SANDBOX_ERROR
     assert "no full-text index" in result.attempts[0].detail

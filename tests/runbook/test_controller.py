@@ -11,7 +11,7 @@ import pytest
 
 import helpers
 from helpers.memory import tokens
-from helpers.memory.line_keys import line_keys
+from helpers.memory.keys import line_keys, term_keys
 from instructions import InstructionOptions
 from manifests.importing import import_lme_v2
 from manifests.index import Tokeniser, build_index
@@ -46,7 +46,7 @@ def store(make_data_root: Callable[..., Path], tmp_path_factory: pytest.TempPath
 @pytest.fixture
 def view(store: Store) -> Iterator[View]:
     with Views(store).acquire(entry.slug for entry in store.entries()) as view:
-        build_index(view, Tokeniser(tokens.VERSION, tokens.terms, line_keys))
+        build_index(view, Tokeniser(tokens.VERSION, tokens.terms, term_keys, line_keys))
         yield view
 
 
