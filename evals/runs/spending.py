@@ -12,9 +12,9 @@ BUCKETS = tuple(Usage.model_fields)
 def spending(queries: Sequence[QueryRecord], correct: int | None) -> dict[str, Any] | None:
     """Sums over all attempts of the current records; None where no agent spoke to a model.
 
-    Tokens are sums of what providers told; `usage_unknown_calls` counts the calls that told nothing. Money is
-    USD of all calls but those that were broken off (`abandoned_calls`), None where the price of any is
-    unknown. `rate_limit_seconds` are part of the official latency.
+    Tokens are sums of what providers told; `usage_unknown_calls` counts the calls that told nothing, and
+    `reused_calls` those that were asked earlier and count here as they did then. Money is USD of all calls
+    but those that were broken off (`abandoned_calls`), None where the price of any is unknown. `rate_limit_seconds` are part of the official latency.
 
     Args:
         correct: questions answered correctly, None without a reader; for the price of one of them.
@@ -29,6 +29,7 @@ def spending(queries: Sequence[QueryRecord], correct: int | None) -> dict[str, A
     return {
         "calls": sum(wire.calls for wire in wires),
         "failed_calls": sum(wire.failed_calls for wire in wires),
+        "reused_calls": sum(wire.reused_calls for wire in wires),
         "abandoned_calls": sum(wire.abandoned_calls for wire in wires),
         "tool_calls": sum(wire.tool_calls for wire in wires),
         "tokens": tokens,

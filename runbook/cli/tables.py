@@ -145,11 +145,13 @@ def _model_rows(use: dict[str, Any]) -> list[tuple[str, str]]:
     if use["estimated_tokens"]:
         told.append(f"and about {use['estimated_tokens']:,} that nobody told")
     failed = f", {use['failed_calls']} failed" if use["failed_calls"] else ""
+    reused = f", {use['reused_calls']} of them reused from earlier" if use["reused_calls"] else ""
     cost = "price unknown" if use["cost_usd"] is None else f"{use['cost_usd']:.2f} USD"
     if use["abandoned_calls"]:
         cost += f", without {counted(use['abandoned_calls'], 'call')} that the end of an attempt broke off"
+    models = ", ".join(map(inert, use["models"])) or NONE
     return [
-        ("model", f"{', '.join(map(inert, use['models'])) or NONE}: {counted(use['calls'], 'call')}{failed}"),
+        ("model", f"{models}: {counted(use['calls'], 'call')}{reused}{failed}"),
         ("  tokens", ", ".join(told) or "the provider told none"),
         ("  cost", cost),
         ("  rate-limit wait", f"{number(use['rate_limit_seconds'])} s, part of the latency"),

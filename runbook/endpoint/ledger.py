@@ -86,11 +86,11 @@ class Account:
 
     def query(self) -> "Ledger":
         """The ledger of one query, with the budgets of an attempt and of the run."""
-        return Ledger(self, (Spending(self._settings.attempt_budget, "attempt's"), self._run))
+        return Ledger(self, (Spending(self._settings.attempt_budget, "attempt's"),), self._run)
 
     def insert(self) -> "Ledger":
         """The ledger of preparing one haystack, with the budget of the run."""
-        return Ledger(self, (self._run,))
+        return Ledger(self, (), self._run)
 
     def refuse_unpriced(self, model: str) -> None:
         """Raise GatewayError where a budget in money alone could not be kept."""
@@ -117,12 +117,15 @@ class Account:
         if wanted == "fail":
             call.outcome = Outcome.MODEL_MISMATCH
 
-    def enter(self, limits: tuple[Spending, ...]) -> None:
-        """Count a call in. Raises EndpointError where it may not be made."""
+    def refuse_asking(self) -> None:
+        """Raise EndpointError where no model may be asked at all."""
         if self._settings.replay is not None:
             raise EndpointError(
                 "a replayed run asks no model, and the answer to this is not among the recorded ones"
             )
+
+    def enter(self, limits: tuple[Spending, ...]) -> None:
+        """Count a call in. Raises EndpointError where a budget is used up."""
         with self._lock:
             if why := next((why for one in limits if (why := one.exhausted())), ""):
                 raise EndpointError(why, outcome=Outcome.BUDGET_EXCEEDED)
@@ -137,11 +140,16 @@ class Account:
 
 
 class Ledger:
-    """The calls of one query, or of preparing one haystack. Safe to use from several threads at once."""
+    """The calls of one query, or of preparing one haystack. Safe to use from several threads at once.
 
-    def __init__(self, account: Account, limits: tuple[Spending, ...]) -> None:
+    Its own budgets count all calls, asked or reused: an outcome must not depend on what happens to be cached.
+    The run's is about what is really spent, and counts only what is asked.
+    """
+
+    def __init__(self, account: Account, own: tuple[Spending, ...], run: Spending) -> None:
         self._account = account
-        self._limits = limits
+        self._own = own
+        self._all = (*own, run)
         self._tally = Tally()
         self._lock = threading.Lock()
         self.calls: list[ModelCall] = []
@@ -152,7 +160,8 @@ class Ledger:
 
         Raises EndpointError: what `send` raises, a budget that is used up, or another model's answer.
         """
-        self._account.enter(self._limits)
+        self._account.refuse_asking()
+        self._account.enter(self._all)
         begun, requested_at = time.monotonic(), datetime.now(UTC)
         try:
             answer = send()
@@ -162,21 +171,25 @@ class Ledger:
             failed.status, failed.outcome, failed.detail = error.status, error.outcome, str(error)
             failed.retries = max(0, error.calls - 1)
             failed.rate_limit_seconds = error.rate_limit_seconds
-            self._account.leave(self._limits, failed)
+            self._account.leave(self._all, failed)
             self._note(failed)
             raise
         call = self._described(asked, answer.took, requested_at)
-        self._account.leave(self._limits, call)
+        self._account.leave(self._all, call)
         self._note(call)
         return answer
 
     def reuse(self, asked: Asked, answer: Answer) -> None:
-        """Note an answer that was recorded earlier: it takes what it took then, and costs no budget.
+        """Note an answer that was recorded earlier: it takes what it took then, also of the own budgets.
 
-        Raises EndpointError where another model had answered.
+        Raises EndpointError where another model had answered, or such a budget is used up.
         """
+        self._account.enter(self._own)
         call = self._described(asked, answer.took, datetime.now(UTC))
         call.replayed = True
+        for one in self._own:
+            one.age(answer.took.seconds)
+        self._account.leave(self._own, call)
         self._note(call)
 
     def facts(self) -> WireFacts | None:

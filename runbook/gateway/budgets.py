@@ -53,6 +53,10 @@ class Spending:
         self._tokens += tokens_of(call.usage) + tokens_of(call.estimated_usage)
         self._money += (call.cost_usd or 0.0) + (call.estimated_cost_usd or 0.0)
 
+    def age(self, seconds: float) -> None:
+        """Count wall time that passed when a reused answer was asked for."""
+        self._opened -= seconds
+
     def is_spoken_for(self) -> bool:
         """True while the calls that are open may use up what is left: only their ends will tell."""
         tokens, money, reserved = self._budget.tokens, self._budget.money_usd, self._reserved

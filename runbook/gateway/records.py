@@ -128,6 +128,8 @@ class WireFacts(BaseModel):
     calls: Count = 0
     """Calls that asked for a generation."""
     failed_calls: Count = 0
+    reused_calls: Count = 0
+    """Those whose answers come from a recording: they count in all other figures as when they were asked."""
     tool_calls: Count = 0
     usage: Usage = Usage()
     """Sums of what is known; a bucket is None where no call told it."""

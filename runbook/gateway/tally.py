@@ -76,6 +76,7 @@ class Tally:
         facts = self._facts
         facts.calls += 1
         facts.failed_calls += call.outcome is not None
+        facts.reused_calls += call.replayed
         facts.tool_calls += len(call.tool_calls)
         facts.rate_limit_seconds += call.rate_limit_seconds
         facts.retries += call.retries

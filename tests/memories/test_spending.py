@@ -88,7 +88,7 @@ def test_an_unknown_price_is_no_money_and_never_zero(bench):
     )
 
 
-def test_a_reused_answer_takes_what_it_took_and_uses_up_no_budget(bench, prices):
+def test_a_reused_answer_takes_what_it_took_and_nothing_of_the_runs_budget(bench, prices):
     first = asked(bench.memory("rag-slice", gateway=prices), bench.task(), bench.haystack)
     none_left = {**prices, "run_budget": {"calls": 0}}
     again = asked(bench.memory("rag-slice", gateway=none_left), bench.task(), bench.haystack)
@@ -97,8 +97,10 @@ def test_a_reused_answer_takes_what_it_took_and_uses_up_no_budget(bench, prices)
     (call,) = load_calls(bench.task().folder / "2")
     assert call.replayed
     assert again.attempts[0].wire.cost_usd == first.attempts[0].wire.cost_usd > 0
+    assert (first.attempts[0].wire.reused_calls, again.attempts[0].wire.reused_calls) == (0, 1)
 
 
+@pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
 @pytest.mark.parametrize(
     ("budget", "why"),
     [
@@ -107,12 +109,30 @@ def test_a_reused_answer_takes_what_it_took_and_uses_up_no_budget(bench, prices)
         ({"attempt_budget": {"money_usd": 1e-9, "tokens": 10**9}}, "the attempt's budget of 1e-09 USD"),
     ],
 )
-def test_a_budget_that_is_used_up_ends_the_query(bench, prices, budget, why):
+def test_a_budget_that_is_used_up_ends_the_query_whether_or_not_answers_are_kept(
+    bench, prices, budget, why, warm
+):
+    if warm:
+        asked(bench.memory("agentrunbook-r", pools=["raw"], gateway=prices), bench.task(), bench.haystack)
     memory = bench.memory("agentrunbook-r", pools=["raw"], gateway=prices | budget)
     result = asked(memory, bench.task(), bench.haystack)
     assert result.outcome is Outcome.BUDGET_EXCEEDED
     assert result.attempts[0].detail.startswith(why)
     assert result.attempts[0].wire.calls == 1  # the controller's; the embedding was not asked for
+    assert result.attempts[0].wire.reused_calls == warm
+
+
+def test_the_time_that_a_reused_call_took_counts_in_a_budget_of_time(bench):
+    asked(bench.memory("agentrunbook-r", pools=["raw"]), bench.task(), bench.haystack)
+    for file in (bench.folder / "cache" / "controller").rglob("*.json"):
+        answer = orjson.loads(file.read_bytes())
+        file.write_bytes(orjson.dumps(answer | {"seconds": 50.0}))
+    memory = bench.memory(
+        "agentrunbook-r", pools=["raw"], gateway={"attempt_budget": {"seconds": 49, "tokens": 10**9}}
+    )
+    result = asked(memory, bench.task(), bench.haystack)
+    assert result.outcome is Outcome.BUDGET_EXCEEDED
+    assert "budget of 49 s is used up" in result.attempts[0].detail
 
 
 def test_the_runs_budget_also_holds_for_preparing_and_what_was_spent_is_told(bench, prices):
