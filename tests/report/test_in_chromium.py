@@ -118,6 +118,66 @@ def test_the_keyboard_is_enough(visit: Opens, report_of_pair: Path) -> None:
     assert shown(page) == 8
 
 
+FOCUSED = "document.activeElement.closest('.q')?.dataset.anchor ?? document.activeElement.tagName"
+
+
+def anchor(page: Any, number: int) -> str:
+    """The name of a question, the first is 0."""
+    return str(page.locator(".q").nth(number).get_attribute("data-anchor"))
+
+
+def test_escape_leaves_the_search_and_keeps_the_other_filters(visit: Opens, report_of_pair: Path) -> None:
+    page = visit(report_of_pair).page
+    page.select_option("#answer", "right")
+    right = shown(page)
+    page.locator(f"{ROWS} > summary").first.click()
+    page.keyboard.press("/")
+    page.keyboard.type("x j k /")
+    assert page.input_value("#find") == "x j k /"
+    page.keyboard.press("Escape")
+    assert page.input_value("#find") == ""
+    assert shown(page) == right
+    assert page.locator(".q[open]").count() == 1
+    page.keyboard.press("x")
+    assert page.locator(".q[open]").count() == 0
+    assert page.input_value("#find") == ""
+
+
+def test_keys_do_nothing_in_a_choice_until_it_is_left(visit: Opens, report_of_pair: Path) -> None:
+    page = visit(report_of_pair).page
+    page.locator("#order").focus()
+    page.keyboard.press("j")
+    assert page.evaluate(FOCUSED) == "SELECT"
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    assert page.evaluate(FOCUSED) == anchor(page, 0)
+
+
+@pytest.mark.parametrize("place", ["#theme", ".q[open] .fold > summary", ".q[open] button.shot"])
+def test_all_keys_work_with_the_focus_elsewhere(visit: Opens, report_of_pair: Path, place: str) -> None:
+    page = visit(report_of_pair).page
+    for number in range(3):
+        page.locator(".q > summary").nth(number).click()
+    inside = 1 if place.startswith(".q") else None
+    focused = page.locator(".q").nth(1).locator(place.partition(" ")[2]) if inside else page.locator(place)
+    focused.first.focus()
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "find"
+    for key, expected in (("j", 2 if inside else 0), ("k", 0 if inside else 7)):
+        focused.first.focus()
+        page.keyboard.press(key)
+        assert page.evaluate(FOCUSED) == anchor(page, expected)
+    focused.first.focus()
+    page.keyboard.press("x")
+    assert page.locator(".q[open]").count() == 0
+    assert page.evaluate(FOCUSED) == (anchor(page, 1) if inside else "BUTTON")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    assert page.locator(".q[open]").count() == 1
+    page.keyboard.press("Enter")
+    assert page.locator(".q[open]").count() == 0
+
+
 @pytest.mark.parametrize("script", [True, False])
 def test_a_deep_link_opens_its_question_with_and_without_script(
     visit: Opens, report_of_pair: Path, script: bool

@@ -121,20 +121,31 @@
     next.firstElementChild.focus({ preventScroll: true });
     next.scrollIntoView({ block: next.open ? "start" : "nearest" });
   };
+  const closeAll = (row) => {
+    for (const one of rows) one.open = false;
+    if (!row) return;
+    row.firstElementChild.focus({ preventScroll: true });
+    row.scrollIntoView({ block: "nearest" });
+  };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target;
-    const typing = target.matches("input, select, textarea");
-    if (event.key === "Escape" && target === fields.find) {
-      if (target.value) clear(); else target.blur();
+    if (event.key === "Escape" && target.matches(".toolbar input, .toolbar select")) {
+      if (target === fields.find && target.value) {
+        target.value = "";
+        filter();
+      }
+      // Where the focus stayed in the field, the other keys would be typed into it.
+      target.blur();
+      event.preventDefault();
       return;
     }
-    if (typing) return;
+    if (target.matches("input, select, textarea")) return;
     const onRow = target.matches(".q > summary");
     const moves = { j: 1, k: -1, ...(onRow ? { ArrowDown: 1, ArrowUp: -1 } : {}) };
     if (event.key in moves) step(moves[event.key]);
     else if (event.key === "/") fields.find.focus();
-    else if (event.key === "x") for (const row of rows) row.open = false;
+    else if (event.key === "x") closeAll(target.closest(".q"));
     else return;
     event.preventDefault();
   });
