@@ -15,6 +15,7 @@ from evals.statistics.bootstrap import bootstrap_interval, mean_interval
 from evals.statistics.clusters import Clusters, clusters_of
 from evals.statistics.intervals import Interval
 from evals.statistics.paired import detectable_difference, holm, mcnemar
+from evals.statistics.shares import share_difference_interval
 
 ALL = "all"
 CONFIDENCE = 0.95
@@ -33,7 +34,7 @@ class Row:
     b: float
     difference: float
     interval: Interval | None
-    """None where the data show no spread; see `bootstrap_interval`."""
+    """None where the data show no spread; see `share_difference_interval`."""
     clusters: int
     both: int | None = None
     only_a: int | None = None
@@ -170,15 +171,16 @@ def _by_type(pairs: Pairs) -> list[tuple[str, Pairs]]:
 def _row(scope: str, pairs: Pairs, measure: Measure, gold: Mapping[str, Gold], seed: int) -> Row:
     values = np.array([[measure.of(one), measure.of(other)] for one, other in pairs.values()], dtype=float)
     clusters = clusters_of(list(pairs), gold)
-    gained = values[:, 1] - values[:, 0]
     row = Row(
         scope=scope,
         measure=measure.name,
         questions=len(values),
         a=float(values[:, 0].mean()),
         b=float(values[:, 1].mean()),
-        difference=float(gained.mean()),
-        interval=mean_interval(gained, clusters, confidence=CONFIDENCE, seed=seed),
+        difference=float((values[:, 1] - values[:, 0]).mean()),
+        interval=share_difference_interval(
+            values[:, 0], values[:, 1], clusters, confidence=CONFIDENCE, seed=seed
+        ),
         clusters=clusters.count,
     )
     if not measure.yes_or_no or not np.isin(values, (0, 1)).all():

@@ -13,10 +13,10 @@ from evals.position_leak import LeakCheck, leak_between
 from evals.question import Gold
 from evals.recorded import RecordedRun
 from evals.runs.summary import summarise
-from evals.statistics.bootstrap import mean_interval
 from evals.statistics.clusters import clusters_of
 from evals.statistics.intervals import Interval
 from evals.statistics.paired import holm, mcnemar
+from evals.statistics.shares import mean_share_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ def _hit_interval(run: RecordedRun, gold: Mapping[str, Gold], seed: int) -> list
         if (value := EVIDENCE_HIT.of(result)) is not None
     }
     values = np.array(list(hits.values()))
-    found = mean_interval(values, clusters_of(list(hits), gold), seed=seed) if hits else None
+    found = mean_share_interval(values, clusters_of(list(hits), gold), seed=seed) if hits else None
     return [found.low, found.high] if found else None
 
 

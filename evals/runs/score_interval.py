@@ -49,15 +49,18 @@ def _gold(run: RecordedRun) -> Callable[[], tuple[Mapping[str, Gold], str]]:
 def _bootstrapped(values: Mapping[str, float], gold: Mapping[str, Gold], why_not: str) -> ScoreInterval:
     import numpy as np  # a run without repeats does not wait for it
 
-    from evals.statistics.bootstrap import mean_interval
     from evals.statistics.clusters import clusters_of
+    from evals.statistics.shares import mean_share_interval, near_an_end
 
     clusters = clusters_of(list(values), gold)
-    ends = mean_interval(np.array(list(values.values())), clusters)
+    means = np.array(list(values.values()))
     by = "gold evidence" if clusters.by_gold else f"question ({why_not or 'none of these has gold evidence'})"
     method = f"bootstrap of the questions' means over {clusters.count} clusters of questions, by {by}"
+    ends = mean_share_interval(means, clusters)
     if ends is None:
         method += ", which show no spread to draw from"
     elif clusters.few:
         method += ": too few to trust it"
+    if near_an_end(means):
+        method += "; joined with Wilson's, for few are right or wrong"
     return ScoreInterval(ends, method)

@@ -26,6 +26,11 @@ class Clusters:
         """Whether there are too few to trust an interval."""
         return self.count < FEW
 
+    def among(self, chosen: NDArray[np.bool_]) -> "Clusters":
+        """Those of some of the questions, numbered anew."""
+        kept, labels = np.unique(self.labels[chosen], return_inverse=True)
+        return Clusters(labels.astype(np.int64), len(kept), self.by_gold)
+
 
 def clusters_of(question_ids: Sequence[str], gold: Mapping[str, Gold] | None) -> Clusters:
     """The connected components of the graph whose edges are shared gold-evidence trajectories.

@@ -13,11 +13,12 @@ class Interval:
     high: float
 
 
-def wilson_interval(successes: int, count: int, confidence: float = 0.95) -> Interval | None:
+def wilson_interval(successes: float, count: int, confidence: float = 0.95) -> Interval | None:
     """Wilson's score interval of a share; None where nothing was counted.
 
     (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n); E. B. Wilson, JASA 22 (1927) 209.
-    It assumes independent questions. Raises ValueError for counts that cannot be.
+    It assumes independent questions. `successes` is a whole number, or the sum of shares, each 0..1. Raises
+    ValueError for counts that cannot be.
     """
     if not 0 <= successes <= count or not 0 < confidence < 1:
         raise ValueError(f"no share: {successes} of {count} at confidence {confidence}")

@@ -11,9 +11,9 @@ import numpy as np
 from evals.frontier.frontier import Frontier, frontier
 from evals.frontier.points import scored_of
 from evals.recorded import read_run
-from evals.statistics.bootstrap import mean_interval
 from evals.statistics.clusters import clusters_of
 from evals.statistics.intervals import Interval
+from evals.statistics.shares import mean_share_interval
 from evals.tuning.answers import answered
 from evals.tuning.choosing import expected_lead, mean_of_means, operating_points, paired_lead
 from evals.tuning.plan import Plan
@@ -183,12 +183,13 @@ def _confirmed(
     answers = answered(run, plan.measure)
     ids = list(run.record.questions)
     values = scored_of(run, plan.measure, ids).scores
+    there = np.isfinite(values)
     return Confirmed(
         names=[name for name, one in chosen.items() if one == number],
         number=number,
         run=str(path),
         questions=len(answers),
         figures=figures(answers),
-        interval=mean_interval(values, clusters_of(ids, plan.data.gold)),
+        interval=mean_share_interval(values[there], clusters_of(ids, plan.data.gold).among(there)),
         searched_quality=searched_quality,
     )

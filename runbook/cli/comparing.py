@@ -201,7 +201,8 @@ def _remarks(made: "Comparison", why_no_gold: str) -> list[str]:
     remarks = [
         f"Intervals: bootstrap over {clusters} clusters of questions, by {made.clustered_by}"
         + (f" ({inert(why_no_gold)})" if why_no_gold else "")
-        + ". p: exact McNemar, which takes questions for independent; Holm: held over all rows printed."
+        + "; no narrower than Newcombe's where few questions differ, or few are right or wrong. "
+        "p: exact McNemar, which takes questions for independent; Holm: held over all rows printed."
     ]
     everything = made.rows[0]
     if everything.detectable is not None:

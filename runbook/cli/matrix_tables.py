@@ -20,13 +20,15 @@ _NAME_CELLS = 20  # of a name that are not folded while there is room for them
 _LEAST_CELLS = 9
 _ANY_WIDTH = 1000
 _LEGEND = (
-    "hit: share of gold pieces; in context: share of answers that a context holds; accuracy: of the "
-    "questions with a score. In brackets 95 % intervals: Wilson's; of hits, and of means over repeats, by a "
-    "bootstrap over clusters of questions. Tokens and USD: of the memory's own queries."
+    "hit: mean over questions of the share of its gold pieces; in context: share of answers that a context "
+    "holds; accuracy: of the questions with a score. In brackets 95 % intervals: Wilson's; of hits, and of "
+    "means over repeats, by a bootstrap over clusters of questions, no narrower than Wilson's where few are "
+    "right or wrong. Tokens and USD: of the memory's own queries."
 )
 _DIFFERENCES = (
-    "Differences in points: bootstrap over clusters of questions, no interval where no question differs; "
-    "p: exact McNemar; Holm: held over the table; latency: geometric mean of the ratios."
+    "Differences in points: bootstrap over clusters of questions, no narrower than Newcombe's where few "
+    "questions differ, or few are right or wrong; p: exact McNemar; Holm: held over the table; latency: "
+    "geometric mean of the ratios."
 )
 _INSERT = (
     "Insert side: what preparing haystacks took, never in the latency. What another arm or run had prepared "

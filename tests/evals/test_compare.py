@@ -66,7 +66,8 @@ def test_without_a_reader_the_evidence_is_compared(root: Path, tmp_path: Path) -
     [made] = compare(a, [b], {})
     assert made.measure == "all_pieces_hit"
     assert made.rows[0].difference == 1
-    assert made.rows[0].interval is None  # every question gained the same: no spread to draw from
+    assert made.rows[0].interval is not None  # every question gained the same, which is no certainty
+    assert made.rows[0].interval.low < 0.95
     beside = {row.measure: row for row in made.beside}
     assert beside["answer_in_context"].difference == pytest.approx(0.9)
     assert beside["evidence_hit"].difference == 1

@@ -60,3 +60,15 @@ def test_the_table_names_it(tmp_path: Path) -> None:
     rows = dict(_rows(summarise(run.folder)))
     assert "95 % interval" in rows["accuracy"]
     assert rows["  interval"].startswith("bootstrap of the questions' means")
+
+
+def test_near_an_end_it_is_no_surer_than_wilsons_and_says_so(data_root: Path, tmp_path: Path) -> None:
+    right, wrong = Answer(score=1), Answer(score=0)
+    write_run(
+        tmp_path / "run", data_root, {"q-0": (right, right), "q-1": (right, wrong), "q-2": (right, right)}
+    )
+    told, wilsons = score_interval(read_run(tmp_path / "run")), wilson_interval(2.5, 3)
+    assert told.ends is not None
+    assert wilsons is not None
+    assert told.ends.low <= wilsons.low
+    assert told.method.endswith("joined with Wilson's, for few are right or wrong")
