@@ -14,7 +14,8 @@ def spending(queries: Sequence[QueryRecord], correct: int | None) -> dict[str, A
 
     Tokens are sums of what providers told; `usage_unknown_calls` counts the calls that told nothing, and
     `reused_calls` those that were asked earlier and count here as they did then. Money is USD of all calls
-    but those that were broken off (`abandoned_calls`), None where the price of any is unknown. `rate_limit_seconds` are part of the official latency.
+    but those that were broken off (`abandoned_calls`), None where the price of any is unknown.
+    `rate_limit_seconds` are part of the official latency.
 
     Args:
         correct: questions answered correctly, None without a reader; for the price of one of them.

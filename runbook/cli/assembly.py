@@ -4,10 +4,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import helpers
+from evals.runs.config import RunConfig
 from instructions import InstructionOptions
 from runbook.agents import AdapterAgent, Agent, CommandAgent, ExternalAgent, UnknownAgentError, make_agent
 from runbook.attempt import Arm, AttemptSettings
@@ -56,6 +57,11 @@ class ArmSettings:
     summaries: bool = False
     helper: bool = True
     candidates: bool = True
+
+
+def arm_settings(config: RunConfig) -> ArmSettings:
+    """Who works where in a run."""
+    return ArmSettings(**{one.name: getattr(config, one.name) for one in fields(ArmSettings)})
 
 
 def _unnoted(_reason: str) -> None:

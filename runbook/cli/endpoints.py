@@ -10,7 +10,7 @@ from evals.sampling import JUDGE_SAMPLING, READER_SAMPLING
 from runbook.cli.failures import Mistake
 from runbook.complaints import of_validation
 from runbook.endpoint.chat import Completion, Endpoint
-from runbook.endpoint.config import EndpointConfig, Sampling
+from runbook.endpoint.config import Address, EndpointConfig, Sampling
 from runbook.endpoint.errors import EndpointError
 
 TINY_TOKENS = 64
@@ -32,8 +32,11 @@ def endpoint(role: str, url: str | None, model: str | None) -> EndpointConfig | 
         raise Mistake(f"--{role}: {of_validation(error)}") from None
 
 
-def refuse_unreachable(role: str, config: EndpointConfig) -> None:
-    """Raise Mistake where nothing listens at the endpoint's address, before anything is spent."""
+def refuse_unreachable(role: str, config: Address) -> None:
+    """Raise Mistake where nothing listens at the address, before anything is spent.
+
+    `role` is an option without its dashes, or the dotted key of a setting.
+    """
     if config.base_url is None:
         return
     address = urlsplit(config.base_url)
@@ -41,8 +44,9 @@ def refuse_unreachable(role: str, config: EndpointConfig) -> None:
     try:
         socket.create_connection((address.hostname or "", port), timeout=config.connect_seconds).close()
     except OSError as error:
+        named = role if "." in role else f"--{role}"
         raise Mistake(
-            f"--{role}: {config.base_url} is not reachable: {error.strerror or error}; "
+            f"{named}: {config.base_url} is not reachable: {error.strerror or error}; "
             "start it, or mend the address"
         ) from None
 

@@ -11,20 +11,20 @@ from rich.console import Console
 from evals.dataset import DataRoot
 from evals.runs.config import RunConfig
 from evals.tokens import EstimatedTokens
-from runbook.cli.assembly import assemble_memory
+from runbook.cli.assembly import arm_settings, assemble_memory
 from runbook.cli.endpoints import refuse_unreachable
 from runbook.cli.failures import Mistake
 from runbook.cli.haystacks import TOKENISER
 from runbook.cli.home import home
-from runbook.cli.preparing import arm_settings
 from runbook.cli.terminal import inert
 from runbook.embedding.embedder import Embedder
 from runbook.endpoint.chat import Endpoint
-from runbook.endpoint.config import Address, EndpointConfig
+from runbook.endpoint.config import Address
 from runbook.endpoint.embeddings import EmbeddingEndpoint
 from runbook.endpoint.ledger import Account
 from runbook.evidence import Span
 from runbook.gateway.settings import GatewayError
+from runbook.memories.needs import Role, chat_model, embedding_model
 from runbook.memories.parts import MemoryParts, MemorySettingsError
 from runbook.memories.registry import AGENTS, memory_factory
 from runbook.memories.settings import CONTROLLER_SAMPLING
@@ -99,26 +99,15 @@ class _Opener:
         return None if gold is None else tuple(Span(**piece[0].model_dump()) for piece in gold.pieces)
 
     def _embedder(self, memory: str) -> Embedder:
-        config = self.config.retrieval.embedding
-        if config is None:
-            raise MemorySettingsError(
-                f"memory {memory} needs an embedding model: set retrieval.embedding.model and "
-                "retrieval.embedding.base_url; rag-slice-bm25 needs none"
-            )
+        config = embedding_model(memory, self.config.retrieval)
         self._refuse("retrieval.embedding", config)
         endpoint = EmbeddingEndpoint(config, cancel=self.cancel, remark=self._remark("embedding model"))
         self.stack.enter_context(closing(endpoint))
         folder = home() / "retrieval" / "embedded"
         return Embedder(endpoint, folder, EstimatedTokens().text, self.cancel)
 
-    def _chat(self, memory: str, role: str) -> Endpoint:
-        settings = self.config.retrieval
-        config = (settings.writer or settings.controller) if role == "writer" else settings.controller
-        if config is None:
-            raise MemorySettingsError(
-                f"memory {memory} needs a chat model: set retrieval.controller.model and "
-                "retrieval.controller.base_url (retrieval.writer for another one that writes notes)"
-            )
+    def _chat(self, memory: str, role: Role) -> Endpoint:
+        config = chat_model(role, memory, self.config.retrieval)
         self._refuse(f"retrieval.{role}", config)
         endpoint = Endpoint(
             config.sampled(CONTROLLER_SAMPLING), cancel=self.cancel, remark=self._remark(role)
@@ -127,10 +116,10 @@ class _Opener:
         return endpoint
 
     def _refuse(self, role: str, address: Address) -> None:
-        """Raise Mistake where nothing listens, GatewayError where the run's budget could not be kept."""
+        """Raise Mistake where nothing listens, GatewayError where a budget could not be kept."""
         self.account.refuse_unpriced(address.model)
         if self.config.gateway.replay is None:
-            _refuse_unreachable(role, address)
+            refuse_unreachable(role, address)
 
     def _remark(self, role: str) -> Callable[[str], None]:
         return lambda line: self.console.print(inert(f"waiting for the {role}: {line}"), markup=False)
@@ -139,13 +128,3 @@ class _Opener:
 def _question(task: QueryTask) -> str:
     """The id of the task's question, which only its labels know."""
     return task.labels["question"]
-
-
-def _refuse_unreachable(role: str, address: Address) -> None:
-    """Raise Mistake where nothing listens at the address."""
-    refuse_unreachable(
-        role,
-        EndpointConfig(
-            model=address.model, base_url=address.base_url, connect_seconds=address.connect_seconds
-        ),
-    )

@@ -7,9 +7,10 @@ from evals.runs.config import RunConfig
 from evals.runs.estimates import Estimate, estimate
 from evals.sampling import JUDGE_SAMPLING, READER_SAMPLING
 from runbook.agents import Agent, UnknownAgentError
-from runbook.cli.assembly import chosen_agent
+from runbook.cli.assembly import arm_settings, chosen_agent
 from runbook.cli.failures import FAILURE, Mistake
-from runbook.cli.preparing import Prepared, arm_settings, checks, choose_questions
+from runbook.cli.memory_checks import refuse_unpriced_budgets
+from runbook.cli.preparing import Prepared, checks, choose_questions
 from runbook.cli.tables import counted
 from runbook.cli.terminal import inert
 from runbook.gateway.prices import Prices
@@ -20,8 +21,10 @@ def plan(config: RunConfig, console: Console) -> None:
     """Print the plan; nothing is run, written or paid for. Exits with a failure if something is missing.
 
     Raises:
-        Mistake: there is nothing to plan: the data root or the choice of questions is wrong.
+        Mistake: there is nothing to plan: the data root or the choice of questions is wrong, or a budget
+            cannot be kept.
     """
+    refuse_unpriced_budgets(config)
     prepared = choose_questions(config)
     agent = _agent(config)
     missing = _missing(config)

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 
 from rich.console import Console
@@ -16,19 +16,18 @@ from evals.runs.config import RunConfig
 from manifests.errors import UnknownTrajectoryError
 from manifests.importing import import_lme_v2
 from manifests.store import Store
-from runbook.cli.assembly import ArmSettings, chosen_agent, gateway_settings
+from runbook.cli.assembly import arm_settings, chosen_agent, gateway_settings
 from runbook.cli.endpoints import refuse_unreachable
 from runbook.cli.evaluators import refuse_unofficial
 from runbook.cli.failures import Mistake
 from runbook.cli.importing import print_warnings
+from runbook.cli.memory_checks import memory_checks, refuse_unpriced_budgets
 from runbook.cli.progress import counting
 from runbook.cli.tables import counted
 from runbook.cli.term_preparing import MANY, missing_terms, prepare_terms
 from runbook.endpoint.config import EndpointConfig
 from runbook.gateway.keys import read_key
 from runbook.gateway.settings import GatewayError
-from runbook.memories.parts import MemorySettingsError
-from runbook.memories.registry import AGENTS, memory_factory
 from sandbox.selection import NAMES as SANDBOXES
 
 
@@ -57,11 +56,12 @@ def checks(config: RunConfig) -> list[Callable[[], object]]:
     """What has to hold whatever the questions are; each raises Mistake or UnknownAgentError."""
     roles = (("reader", config.reader), ("judge", config.judge))
     return [
+        partial(refuse_unpriced_budgets, config),
         partial(_refuse_unready_agent, config),
         partial(_refuse_lone_judge, config),
         *(partial(refuse_unreachable, role, one) for role, one in roles if one is not None),
         partial(_refuse_unknown_sandbox, config),
-        partial(_refuse_unknown_memory, config),
+        *memory_checks(config),
         partial(refuse_unofficial, config),
     ]
 
@@ -92,15 +92,6 @@ def _refuse_lone_judge(config: RunConfig) -> None:
 def _refuse_unknown_sandbox(config: RunConfig) -> None:
     if config.sandbox not in SANDBOXES:
         raise Mistake(f"--sandbox: there is no {config.sandbox!r}; there are {', '.join(SANDBOXES)}")
-
-
-def _refuse_unknown_memory(config: RunConfig) -> None:
-    if config.memory in AGENTS:
-        return
-    try:
-        memory_factory(config.memory)
-    except MemorySettingsError as error:
-        raise Mistake(f"--memory: {error}") from None
 
 
 def choose_questions(config: RunConfig) -> Prepared:
@@ -146,10 +137,6 @@ def refuse_impossible_gold(prepared: Prepared, states: Mapping[str, int]) -> Non
                     f"{counted(states[span.trajectory_id], 'state')}, "
                     f"none with index {span.end_state_index}; mend the gold"
                 )
-
-
-def arm_settings(config: RunConfig) -> ArmSettings:
-    return ArmSettings(**{field.name: getattr(config, field.name) for field in fields(ArmSettings)})
 
 
 def prepare_search(store: Store, slugs: Mapping[str, str], console: Console) -> None:

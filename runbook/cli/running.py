@@ -23,7 +23,7 @@ from evals.runs.summary import is_pending, summarise
 from manifests.store import Store
 from runbook.abandoning import abandonable
 from runbook.agents import AdapterAgent
-from runbook.cli.assembly import chosen_agent, may_write_haystacks
+from runbook.cli.assembly import arm_settings, chosen_agent, may_write_haystacks
 from runbook.cli.build_ahead import BUILDERS, BuildAhead, HaystackJob
 from runbook.cli.endpoints import refuse_refusing
 from runbook.cli.evaluators import Evaluators, open_evaluators
@@ -32,7 +32,6 @@ from runbook.cli.haystacks import Haystacks
 from runbook.cli.memories import open_memory
 from runbook.cli.preparing import (
     Prepared,
-    arm_settings,
     haystack_digests,
     import_trajectories,
     prepare,

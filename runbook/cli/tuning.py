@@ -189,8 +189,7 @@ def _refuse_unfit(plan: "Plan") -> None:
 def _unfit(config: "RunConfig") -> str:
     """Why these settings cannot be run together; empty where nothing is known against them."""
     from runbook.agents import UnknownAgentError
-    from runbook.cli.assembly import chosen_agent
-    from runbook.cli.preparing import arm_settings
+    from runbook.cli.assembly import arm_settings, chosen_agent
     from runbook.memories.parts import MemorySettingsError
     from runbook.memories.registry import AGENTS, memory_factory
 

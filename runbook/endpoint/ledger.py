@@ -21,10 +21,10 @@ from runbook.endpoint.usage import Usage
 from runbook.files import write_atomically
 from runbook.gateway.budgets import NOTHING, Spending
 from runbook.gateway.models import same_model
-from runbook.gateway.prices import Price, Prices
+from runbook.gateway.prices import Price, Prices, refuse_unpriced
 from runbook.gateway.records import ModelCall, Wire, WireFacts
 from runbook.gateway.records import Usage as WireUsage
-from runbook.gateway.settings import GatewayError, GatewaySettings
+from runbook.gateway.settings import GatewaySettings
 from runbook.gateway.tally import Tally
 from runbook.outcomes import Outcome
 
@@ -94,13 +94,7 @@ class Account:
 
     def refuse_unpriced(self, model: str) -> None:
         """Raise GatewayError where a budget in money alone could not be kept."""
-        budget = self._settings.run_budget
-        if budget.money_usd is None or budget.tokens is not None or self.price(model) is not None:
-            return
-        raise GatewayError(
-            f"the price of {model} is unknown, so a budget of {budget.money_usd:g} USD cannot be kept; "
-            "add it to a price table (gateway.prices) or set a budget in tokens, too"
-        )
+        refuse_unpriced(self._settings.budgets, self._prices, [model])
 
     def price(self, *models: str | None) -> Price | None:
         """The price of the first of the models that has one."""

@@ -18,7 +18,7 @@ from runbook.gateway.describing import Rules
 from runbook.gateway.keys import Key, read_key
 from runbook.gateway.lanes import Lane
 from runbook.gateway.line import Line
-from runbook.gateway.prices import Prices
+from runbook.gateway.prices import Prices, refuse_unpriced
 from runbook.gateway.provider import Provider
 from runbook.gateway.recorder import Recorder
 from runbook.gateway.retries import Patience
@@ -216,15 +216,9 @@ class Gateway:
 
     def _check_money(self, order: LineOrder, budget: Budget) -> None:
         """A budget in money needs prices, unless one in tokens bounds the spend as well."""
-        for limits in (budget, self._settings.run_budget):
-            if limits.money_usd is None or limits.tokens is not None:
-                continue
-            for model in (order.model, *order.models, *self._settings.allowed_models):
-                if self._rules.prices.of(model) is None:
-                    raise GatewayError(
-                        f"the price of {model} is unknown, so a budget of {limits.money_usd:g} USD cannot be"
-                        " kept; add it to a price table or set a budget in tokens, too"
-                    )
+        budgets = {"gateway.attempt_budget": budget, "gateway.run_budget": self._settings.run_budget}
+        models = (order.model, *order.models, *self._settings.allowed_models)
+        refuse_unpriced(budgets, self._rules.prices, models)
 
     async def _serve(self, line: Line, listener: socket.socket) -> None:
         self._app.lines[line.prefix] = line

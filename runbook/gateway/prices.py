@@ -1,16 +1,17 @@
 """The price table: dated, per model, in USD per million tokens."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Self
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from runbook.complaints import of_any
 from runbook.gateway.models import plain_name
 from runbook.gateway.records import Usage
-from runbook.gateway.settings import GatewayError
+from runbook.gateway.settings import Budget, GatewayError
 from runbook.toml_reading import TomlError, parse_toml
 
 _MILLION = 1_000_000
@@ -88,3 +89,28 @@ class Prices:
             return None
         name = model.lower()
         return self._models.get(name) or self._models.get(plain_name(name))
+
+
+def refuse_unpriced(budgets: Mapping[str, Budget], prices: Prices, models: Iterable[str]) -> None:
+    """Raise GatewayError where a budget in money alone could not be kept.
+
+    Args:
+        budgets: by their key in a run's settings, such as `gateway.run_budget`.
+        models: all that may be asked.
+    """
+    asked = list(models)
+    for key, budget in budgets.items():
+        if budget.money_usd is None or budget.tokens is not None:
+            continue
+        for model in asked:
+            if prices.of(model) is None:
+                raise GatewayError(
+                    f"{key}.money_usd = {budget.money_usd:g} cannot be kept: the price of {model} is "
+                    f"unknown; add [models.{_quoted(model)}] to a price table (gateway.prices), or set "
+                    f"{key}.tokens, too"
+                )
+
+
+def _quoted(model: str) -> str:
+    """A name as a TOML table may have it."""
+    return orjson.dumps(model).decode()

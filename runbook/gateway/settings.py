@@ -98,6 +98,11 @@ class GatewaySettings(BaseModel):
     sockets: Path | None = None
     """Where the lines' directories are made; a short path. Default: the temporary folder."""
 
+    @property
+    def budgets(self) -> Mapping[str, Budget]:
+        """By their key in a run's settings."""
+        return {"gateway.attempt_budget": self.attempt_budget, "gateway.run_budget": self.run_budget}
+
 
 @dataclass(frozen=True, slots=True)
 class LineOrder:

@@ -176,11 +176,40 @@ def test_another_model_than_was_asked_is_a_mismatch_and_its_answer_is_not_kept(b
     assert again.outcome is Outcome.OK
 
 
-def test_money_without_prices_is_refused_before_anything_is_spent():
-    account = Account(GatewaySettings.model_validate({"run_budget": {"money_usd": 1.0}}))
-    with pytest.raises(GatewayError, match=r"the price of bag is unknown.*gateway\.prices"):
+@pytest.mark.parametrize("budget", ["attempt_budget", "run_budget"])
+def test_money_without_prices_is_refused_before_anything_is_spent(budget):
+    account = Account(GatewaySettings.model_validate({budget: {"money_usd": 1.0}}))
+    with pytest.raises(GatewayError, match=rf"gateway\.{budget}\.money_usd = 1.*the price of bag is unknown"):
         account.refuse_unpriced("bag")
     account.refuse_unpriced("gpt-5.2")
+    bounded = {budget: {"money_usd": 1.0, "tokens": 1000}}
+    Account(GatewaySettings.model_validate(bounded)).refuse_unpriced("bag")
+
+
+ASKED = {
+    "a model that searches": ["--memory", "rag-slice"],
+    "one within a cascade": ["--memory", "cascade"],
+    "an agent's": ["--agent", "react", "--model", "bag", "--model-url", "URL", "--sandbox", "bubblewrap"],
+}
+
+
+@pytest.mark.parametrize("how", [["--out", "run"], ["--dry-run"]], ids=["run", "dry run"])
+@pytest.mark.parametrize("budget", ["attempt_budget", "run_budget"])
+@pytest.mark.parametrize("asked", ASKED)
+def test_a_budget_in_money_without_a_price_is_the_users_mistake_before_the_start(
+    bench, run, tmp_path, monkeypatch, asked, budget, how
+):
+    monkeypatch.chdir(tmp_path)
+    who = [one.replace("URL", bench.script.url) for one in ASKED[asked]]
+    embedding = f'retrieval.embedding={{base_url="{bench.script.url}", model="bag"}}'
+    money = f"gateway.{budget}={{money_usd=0.5}}"
+    ended = run("eval", "run", "--data", bench.data.path, *who, "--set", embedding, "--set", money, *how)
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1), ended.stderr
+    assert f"gateway.{budget}.money_usd = 0.5 cannot be kept: the price of bag is unknown" in ended.stderr
+    assert '[models."bag"]' in ended.stderr
+    assert "gateway.prices" in ended.stderr
+    assert not (tmp_path / "run").exists()
+    assert bench.script.requests == []
 
 
 def test_two_memories_that_want_the_same_written_have_it_written_once(bench):
