@@ -1,7 +1,8 @@
 """What can be said about a memory without a model: evidence recall, and `answer_in_context`.
 
 A piece of gold is *hit* where the returned states share at least one state with one of its spans, and
-*strict* where they contain all states of one of its spans.
+*strict* where they contain all states of one of its spans. A question scores the share of its pieces; a run's
+figure is the mean of that over questions, so that a piece of a question with few pieces weighs more.
 
 `answer_in_context` is an indicator, not a bound: a text can hold the gold phrases by chance, and a reader can
 still miss them. It is printed beside the same figure for the gold spans and for random states.

@@ -52,7 +52,7 @@ class QuestionRow:
     """Official latency."""
     attempts: int
     evidence_hit: float | None
-    """Share of gold pieces, 0..1."""
+    """Share of the question's gold pieces, 0..1."""
     states: int | None
     """Distinct states of the evidence."""
     context_items: int

@@ -122,8 +122,8 @@ def _remarks(
     remarks = []
     if not with_reference:
         remarks.append(
-            "Not every run has a reader: the measure is the share of gold evidence that was hit, which is no "
-            "accuracy and is not put beside the published points."
+            "Not every run has a reader: the measure is evidence hit, the mean over questions of the share "
+            "of gold pieces that were hit; it is no accuracy and is not put beside the published points."
         )
     partial = [f"{point.name} ({point.questions})" for point in points if not point.complete]
     if partial:

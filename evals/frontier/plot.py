@@ -265,7 +265,7 @@ def _title(figure: Figure, frontier: Frontier) -> None:
             f"gain of the runs {frontier.gain:+.2f}{between}, shaded"
         )
     else:
-        line = "Share of gold evidence hit; no accuracy, so the published points are left out"
+        line = "Mean share of a question's gold pieces hit; no accuracy, so no published points"
     if not all(worth.point.complete for worth in frontier.runs):
         line += "; some runs have not all questions of the tier"
     figure.text(0.075, 0.925, line, fontsize=9, color=_GREY, va="top")

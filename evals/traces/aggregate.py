@@ -46,7 +46,7 @@ class GroupFigures(BaseModel):
     tool_seconds: float | None
     attempt_seconds: float | None
     funnel: dict[str, float | None]
-    """Mean share of gold pieces that came as far as each stage."""
+    """Mean over questions of the share of gold pieces that came as far as each stage."""
     errors: dict[str, int]
     """Wrong answers by class of error."""
     tokens_per_correct: float | None

@@ -170,8 +170,8 @@ def _measurable(base: RunConfig, data: DataRoot, seed: int) -> tuple[list[EvalQu
         kept = [one for one in questions if data.gold and one.id in data.gold and data.gold[one.id].pieces]
         why = "have no gold evidence to hit"
         remarks = [
-            "No reader: the quality of a setting is the share of gold evidence that it hits, "
-            "which is no accuracy."
+            "No reader: the quality of a setting is the mean over questions of the share of gold pieces "
+            "that it hits, which is no accuracy."
         ]
     else:
         kept = [one for one in questions if base.judge or not _needs_judge(one)]

@@ -16,7 +16,7 @@ class Answered:
     """One question under one setting."""
 
     quality: float
-    """Score or share of gold evidence hit, 0..1."""
+    """Score or share of gold pieces hit, 0..1."""
     seconds: float
     usd: float | None
     """Of the memory's model calls; None where a price is unknown."""

@@ -27,6 +27,10 @@ _LEGEND = (
     "guided: through ./memory, manifests, candidates or the index; raw: searched or read the haystack's "
     "files itself; setup: the task and the helper's help; output: wrote or handed in evidence"
 )
+_TIME_LEGEND = (
+    "model: a model call was open; tools: a tool ran and no model call was open; the rest of an attempt is "
+    "the sandbox's and the agent's own, its start-up above all"
+)
 _GOLD_LEGEND = (
     "candidates: given to the agent at the start; listed: named in what a tool gave back; opened: asked for; "
     "cited: in the evidence; in context: cited and not cut off for the reader"
@@ -60,10 +64,11 @@ def _sections(groups: Sequence[GroupFigures]) -> list[Text]:
             "Seconds of an attempt, and what a right answer costs",
             ("", "attempt", "model", "tools", "until gold", "tokens a right one", "USD a right one"),
             _by_group(groups, _costs),
+            _TIME_LEGEND,
         )
     )
     if any(value is not None for group in groups for value in group.funnel.values()):
-        title = "How far the gold came, share of its pieces"
+        title = "How far the gold came, mean over questions of the share of its pieces"
         sections.append(plain_table(title, ("", *_FUNNEL.values()), _by_group(groups, _gold), _GOLD_LEGEND))
     if any(group.errors for group in groups):
         sections.append(

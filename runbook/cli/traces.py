@@ -34,7 +34,7 @@ def traces(
       output  writes or hands in evidence     guided  ./memory, manifests, candidates, the index
       visual  looks at screenshots            raw     searches or reads the haystack's files itself
       setup   the task, the helper's help     other   anything else
-    How far the gold came, share of its pieces:
+    How far the gold came, mean over questions of the share of its pieces:
       candidates   among the first candidates that the agent was given
       listed       named in what a tool gave back (excerpts, so at least this)
       opened       asked for by the agent

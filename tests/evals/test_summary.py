@@ -2,10 +2,15 @@
 
 from pathlib import Path
 
+import orjson
+import pytest
+
 from evals.runs.results import load_figures, load_results
 from evals.runs.summary import summarise
 from evals.traces.run import trace_run
+from runbook.cli.tables import _rows
 from runbook.context import MemoryContext
+from tests.data_roots import write_data_root
 from tests.recorded_runs import Answer, write_run
 
 
@@ -31,3 +36,15 @@ def test_figures_are_made_without_the_texts_of_contexts(data_root: Path, tmp_pat
         for query in one.queries:
             query.result.context = MemoryContext()
     assert light == whole
+
+
+def test_evidence_hit_is_the_mean_over_questions_and_its_label_says_so(tmp_path: Path) -> None:
+    root = write_data_root(tmp_path / "data", questions=2, trajectories=4)
+    spans = [[{"trajectory_id": f"tr-{n}", "start_state_index": 0, "end_state_index": 0}] for n in range(4)]
+    gold = {"q-0": {"evidence": spans[:1]}, "q-1": {"evidence": spans[1:]}}
+    (root / "gold.json").write_bytes(orjson.dumps(gold))
+    answers = {"q-0": Answer(spans=(("tr-0", 0, 0),)), "q-1": Answer(spans=(("tr-1", 0, 0),))}
+    summary = summarise(write_run(tmp_path / "run", root, answers))
+    assert summary["evidence"]["hit"] == pytest.approx((1 + 1 / 3) / 2), "2 of all 4 pieces were hit"
+    label = dict(_rows(summary))["evidence hit"]
+    assert label == "66.7 % (mean share of a question's gold pieces, n = 2 questions)"
