@@ -2,7 +2,7 @@
 
 The parts on the clock add up to the official latency; those of the last attempt are told apart, all earlier
 attempts together are `retries`. `view` and `manifest` are off the clock, `first_model_byte` lies within the
-other parts.
+other parts: it is counted from the start of the last attempt, most of it the agent's start-up.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,14 +18,15 @@ ON_THE_CLOCK = (
     "workspace",
     "container",
     "model_wait",
-    "tool_time",
+    "agent_and_tools",
     "rate_limit_wait",
     "teardown",
     "validation",
     "retries",
     "harness",
 )
-"""`tool_time` is the agent's time outside model calls, its tools and the CLI; `harness` is the rest."""
+"""`agent_and_tools` is the agent's time without an open model call: its start-up, its own work and its tools,
+of which `runbook traces` tells the tools alone; `harness` is the rest."""
 
 
 def latency_parts(query: QueryRecord) -> dict[str, float | None]:
@@ -44,7 +45,7 @@ def latency_parts(query: QueryRecord) -> dict[str, float | None]:
         "workspace": own.get("workspace", 0.0),
         "container": own.get("start", 0.0),
         "model_wait": max(0.0, model - limited),
-        "tool_time": max(0.0, own.get("agent", 0.0) - max(model, limited)),
+        "agent_and_tools": max(0.0, own.get("agent", 0.0) - max(model, limited)),
         "rate_limit_wait": limited + paused,
         "teardown": own.get("collect", 0.0),
         "validation": own.get("validate", 0.0),

@@ -35,8 +35,8 @@ _CLASSES = {
 }
 _TIMES = (
     PartOfBar("model wait", "#0b6e8f"),
-    PartOfBar("tool time", "#8ccbdb"),
-    PartOfBar("the rest", "#ffffff", hatch="////"),
+    PartOfBar("tools", "#8ccbdb"),
+    PartOfBar("agent and sandbox", "#ffffff", hatch="////"),
 )
 
 

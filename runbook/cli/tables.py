@@ -12,6 +12,7 @@ from rich.text import Text
 from runbook.cli.terminal import inert
 
 NONE = "-"
+_COUNTED_FROM = {"first_model_byte": " after the attempt's start"}
 
 
 def print_json(value: object) -> None:
@@ -72,7 +73,11 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
         rows += _repeat_rows(summary["repeats"])
     if evidence["n"]:
         rows += [
-            ("evidence hit", f"{percent(evidence['hit'])} of gold pieces (n = {evidence['n']})"),
+            (
+                "evidence hit",
+                f"{percent(evidence['hit'])} (mean share of a question's gold pieces, "
+                f"n = {counted(evidence['n'], 'question')})",
+            ),
             ("  all pieces hit", percent(evidence["all_pieces_hit"])),
             ("  strict", percent(evidence["strict"])),
             ("  states a question", number(evidence["states_per_question"])),
@@ -107,7 +112,7 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
 def _latency_rows(breakdown: dict[str, Any]) -> list[tuple[str, str]]:
     """Where the time went, and whether the machine was too busy to believe it."""
     told = {
-        name: f"{name.replace('_', ' ')} {number(figures['avg'])}"
+        name: f"{name.replace('_', ' ')} {number(figures['avg'])}{_COUNTED_FROM.get(name, '')}"
         for name, figures in breakdown["parts"].items()
         if figures["avg"] is not None and round(figures["avg"], 2) > 0
     }

@@ -6,6 +6,7 @@ from evals.runs.latency import ON_THE_CLOCK, latency_breakdown, latency_parts
 from evals.runs.machine_load import BUSY, load_per_cpu
 from evals.runs.records import QueryRecord
 from runbook.gateway.records import WireFacts
+from runbook.cli.tables import _latency_rows
 from runbook.memory import AttemptRecord, QueryResult
 from runbook.outcomes import Outcome
 
@@ -57,13 +58,13 @@ def test_the_parts_on_the_clock_add_up_and_the_view_is_off_it() -> None:
     assert parts["retries"] == 20.0
     assert parts["rate_limit_wait"] == 4.0 + 15.0, "the last attempt's own, and the pause between attempts"
     assert parts["model_wait"] == 26.0
-    assert parts["tool_time"] == 20.0
+    assert parts["agent_and_tools"] == 20.0
     assert parts["first_model_byte"] == 3.5
 
 
 def test_an_agent_without_a_model_has_no_first_byte_and_works_all_the_time() -> None:
     parts = latency_parts(query([attempt(3.0, agent=2.0)], seconds=20.0))
-    assert (parts["first_model_byte"], parts["model_wait"], parts["tool_time"]) == (None, 0.0, 2.0)
+    assert (parts["first_model_byte"], parts["model_wait"], parts["agent_and_tools"]) == (None, 0.0, 2.0)
 
 
 def test_waits_are_taken_out_of_the_adjusted_latency_only() -> None:
@@ -82,3 +83,11 @@ def test_without_any_query_nothing_is_told() -> None:
     breakdown = latency_breakdown([])
     assert breakdown["parts"]["container"] == {"avg": None, "p95": None}
     assert breakdown["machine"]["load_per_cpu_avg"] is None
+
+
+def test_the_table_calls_no_start_up_a_tools_time_and_says_from_when_the_first_byte_counts() -> None:
+    breakdown = latency_breakdown([query([attempt(54.0, **LAST)], seconds=90.0)])
+    rows = dict(_latency_rows(breakdown))
+    assert "agent and tools 20.00" in rows["  of it, avg"]
+    assert "tool time" not in str(rows)
+    assert "first model byte 3.50 after the attempt's start" in rows["  beside it, avg"]
