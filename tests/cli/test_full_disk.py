@@ -83,13 +83,15 @@ def room_of(view: Path) -> int:
 def test_a_disk_with_room_for_two_views_gives_the_room_of_those_nobody_uses(
     disk: Path, make_data_root: Callable[..., Path], tmp_path: Path
 ) -> None:
-    data = make_data_root(tmp_path / "data", questions=8, trajectories=8, states=12)
+    data = make_data_root(tmp_path / "data", questions=8, trajectories=8, states=120)
     ids = [f"tr-{number}" for number in range(8)]
     unlike = {f"q-{n}": [one for one in ids if one != f"tr-{(n + 1) % 8}"] for n in range(8)}
     (data / "haystacks" / "lme_v2_small.json").write_text(json.dumps(unlike))
     command = [*PROGRAM, "eval", "run", "--data", data, "--memory", "rag-slice-bm25"]
     command += ["--store", disk / "store", "--concurrency", "1", "--out"]
-    subprocess.run([*command, tmp_path / "one", "--limit", "1"], check=True, capture_output=True, timeout=120)
+    imported = [*PROGRAM, "import", "lme-v2", data, "--store", disk / "store"]
+    for first in (imported, [*command, tmp_path / "one", "--limit", "1"]):
+        subprocess.run(first, check=True, capture_output=True, timeout=120)
     (view,) = disk.glob("store/views/*/trajectories")
     fill(disk, int(2.2 * room_of(view.parent)) + LEFT)
     done = subprocess.run(
