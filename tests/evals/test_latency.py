@@ -5,8 +5,8 @@ import pytest
 from evals.runs.latency import ON_THE_CLOCK, latency_breakdown, latency_parts
 from evals.runs.machine_load import BUSY, load_per_cpu
 from evals.runs.records import QueryRecord
-from runbook.gateway.records import WireFacts
 from runbook.cli.tables import _latency_rows
+from runbook.gateway.records import WireFacts
 from runbook.memory import AttemptRecord, QueryResult
 from runbook.outcomes import Outcome
 
