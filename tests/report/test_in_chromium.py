@@ -257,6 +257,40 @@ def test_it_prints(visit: Opens, report_of_pair: Path) -> None:
     assert page.pdf().startswith(b"%PDF")
 
 
+_DRAWN = """(row) => row.querySelector('.line').checkVisibility({contentVisibilityAuto: true})
+    && row.querySelector('.line').scrollWidth <= row.querySelector('.line').clientWidth"""
+
+
+def test_every_question_is_printed_and_photographed(
+    visit: Opens, pair: tuple[RunFolder, RunFolder], tmp_path: Path
+) -> None:
+    out = tmp_path / "report.html"
+    write_report([one.path for one in pair], out)
+    page = visit(out, width=1000).page
+    page.set_viewport_size({"width": 1000, "height": 300})
+    last = page.locator(".q").last
+    # Far below the window a browser may leave out what is drawn as it comes into view.
+    assert last.locator(".line").evaluate("(line) => line.checkVisibility({contentVisibilityAuto: true})")
+    page.locator(".q > summary").first.click()
+    page.emulate_media(media="print")
+    for row in page.locator(".q").all():
+        assert row.evaluate(_DRAWN)
+    shots = page.locator(".q[open] .shot img")
+    wait_until(page, "[...document.querySelectorAll('.q[open] .shot img')].every((one) => one.complete)")
+    assert shots.count() > 0
+    assert all(shots.nth(number).evaluate("(one) => one.naturalWidth > 0") for number in range(shots.count()))
+
+
+@pytest.mark.parametrize("width", [640, 730, 960])
+def test_nothing_is_wider_than_the_paper(visit: Opens, report_of_pair: Path, width: int) -> None:
+    page = visit(report_of_pair, width=width).page
+    page.locator(".q > summary").first.click()
+    page.emulate_media(media="print")
+    wider = "[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth)"
+    assert page.evaluate(f"{wider}.map((one) => one.getAttribute('aria-label'))") == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_a_full_folder_leads_from_page_to_page(
     visit: Opens, pair: tuple[RunFolder, RunFolder], tmp_path: Path
 ) -> None:
