@@ -4,18 +4,23 @@ Reader and judge follow from the settings and from the recordings themselves. Wh
 the agent: its figures are those that published coding agents took on this kind of question.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
+from evals.dataset import DataRoot
 from evals.question import EvalQuestion
 from evals.runs.config import RunConfig
+from evals.runs.retrieval_estimates import Haystacks, Recording, retrieval_stages
+from evals.runs.stage_estimates import StageEstimate, stage_estimate
 from evals.scoring.eval_function import parse_eval_function
 from evals.tokens import EstimatedTokens
+from manifests.store import Entry
 from runbook.gateway.prices import Prices
 from runbook.gateway.records import Usage
 
@@ -29,15 +34,8 @@ AGENT_SECONDS, MODEL_FREE_SECONDS = 150.0, 2.0
 CONTEXT_TOKENS = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class StageEstimate:
-    """Of all calls of one stage. `cost_usd` None: the model's price is not known."""
-
-    stage: str
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float | None
+Kind = Literal["none", "model-free", "model"]
+"""Of agents: there is none, it asks no model, it asks one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,60 +54,94 @@ class Estimate:
 
 
 def estimate(
-    config: RunConfig, questions: Sequence[EvalQuestion], *, asks_model: bool, prices: Prices
+    config: RunConfig,
+    questions: Sequence[EvalQuestion],
+    *,
+    agent: Kind,
+    prices: Prices,
+    haystacks: Haystacks,
 ) -> Estimate:
     """What it may take to run these questions.
 
     Args:
-        asks_model: whether the agent asks a model of its own.
+        agent: whether the memory asks an agent, and whether that asks a model of its own.
     """
     counts = config.repeats
     queries = len(questions) * counts.agent
     readings = queries * counts.reader if config.reader is not None else 0
     judged = sum(parse_eval_function(one.eval_function).needs_model for one in questions)
     votes = judged * counts.agent * counts.reader * counts.judge * config.votes if config.judge else 0
-    stages = []
-    if asks_model:
-        entered = queries * AGENT_ROUNDS * AGENT_INPUT_A_ROUND
-        cached = int(entered * AGENT_CACHED_SHARE)
-        written = queries * AGENT_ROUNDS * AGENT_OUTPUT_A_ROUND
-        usage = Usage(fresh_input=entered - cached, cache_read=cached, output=written)
-        cost = _cost(prices, config.model, usage)
-        stages.append(StageEstimate("agent", queries * AGENT_ROUNDS, entered, written, cost))
+    stages, seconds = retrieval_stages(config, queries, haystacks, prices)
+    if agent == "model":
+        stages = (*stages, _agent(config, queries, prices))
     if config.reader is not None:
         a_context = min(CONTEXT_TOKENS, config.budget * tokens_of_a_state(config.data))
-        stages.append(_stage("reader", readings, a_context, READER_OUTPUT, config.reader.model, prices))
+        usage = Usage(fresh_input=readings * a_context, output=readings * READER_OUTPUT)
+        stages = (*stages, stage_estimate("reader", readings, usage, config.reader.model, prices))
     if config.judge is not None:
-        stages.append(_stage("judge", votes, JUDGE_INPUT, JUDGE_OUTPUT, config.judge.model, prices))
-    a_query = min(config.timeout, AGENT_SECONDS if asks_model else MODEL_FREE_SECONDS)
-    seconds = queries * a_query + readings * READER_SECONDS + votes * JUDGE_SECONDS
-    return Estimate(queries, tuple(stages), seconds / config.concurrency / 3600)
+        usage = Usage(fresh_input=votes * JUDGE_INPUT, output=votes * JUDGE_OUTPUT)
+        stages = (*stages, stage_estimate("judge", votes, usage, config.judge.model, prices))
+    seconds += queries * min(config.timeout, AGENT_SECONDS if agent == "model" else MODEL_FREE_SECONDS)
+    seconds += readings * READER_SECONDS + votes * JUDGE_SECONDS
+    return Estimate(queries, stages, seconds / config.concurrency / 3600)
 
 
-def _stage(stage: str, calls: int, entered: int, written: int, model: str, prices: Prices) -> StageEstimate:
-    usage = Usage(fresh_input=calls * entered, output=calls * written)
-    return StageEstimate(stage, calls, calls * entered, calls * written, _cost(prices, model, usage))
+def _agent(config: RunConfig, queries: int, prices: Prices) -> StageEstimate:
+    rounds = queries * AGENT_ROUNDS
+    cached = int(rounds * AGENT_INPUT_A_ROUND * AGENT_CACHED_SHARE)
+    usage = Usage(
+        fresh_input=rounds * AGENT_INPUT_A_ROUND - cached,
+        cache_read=cached,
+        output=rounds * AGENT_OUTPUT_A_ROUND,
+    )
+    return stage_estimate("agent", rounds, usage, config.model, prices)
 
 
-def _cost(prices: Prices, model: str, usage: Usage) -> float | None:
-    price = prices.of(model)
-    return price.cost(usage) if price is not None else None
+def haystacks_of(
+    data: DataRoot, questions: Sequence[EvalQuestion], known: Iterable[Entry], cache: Path
+) -> Haystacks:
+    """What the questions are asked about.
+
+    Args:
+        known: what the store has; recordings that it lacks are taken to be like the first ones of the file.
+        cache: where memories keep what they prepared.
+    """
+    named: dict[str, list[Entry]] = defaultdict(list)
+    for entry in known:
+        named[entry.id].append(entry)
+    recordings = _first_recordings(data.path / "trajectories.jsonl")
+    usual = fmean(map(len, recordings)) if recordings else 1.0
+    counter = EstimatedTokens()
+    tokens = [counter.text(_text(state)) for states in recordings for state in states]
+    wanted = dict.fromkeys(one for question in questions for one in data.haystacks[question.id])
+    return Haystacks(
+        [
+            Recording(named[one][0].states if one in named else usual, tuple(e.slug for e in named[one]))
+            for one in wanted
+        ],
+        fmean(tokens) if tokens else 0.0,
+        cache,
+    )
 
 
 def tokens_of_a_state(data: Path) -> int:
     """Mean tokens of a recorded state, its screenshot included, from the first recordings of a data root."""
     counter = EstimatedTokens()
     sizes = [
-        counter.text(str(state.get("accessibility_tree") or ""))
-        + (IMAGE_TOKENS if state.get("screenshot") else 0)
-        for state in _first_states(data / "trajectories.jsonl")
+        counter.text(_text(state)) + (IMAGE_TOKENS if state.get("screenshot") else 0)
+        for states in _first_recordings(data / "trajectories.jsonl")
+        for state in states
     ]
     return round(fmean(sizes)) if sizes else IMAGE_TOKENS
 
 
-def _first_states(file: Path) -> list[Mapping[str, Any]]:
-    """States of the first recordings; what cannot be read is left out, the import complains of it."""
-    found: list[Mapping[str, Any]] = []
+def _text(state: Mapping[str, Any]) -> str:
+    return str(state.get("accessibility_tree") or "")
+
+
+def _first_recordings(file: Path) -> list[list[Mapping[str, Any]]]:
+    """The states of the first ones; what cannot be read is left out, the import complains of it."""
+    found: list[list[Mapping[str, Any]]] = []
     try:
         with file.open("rb") as lines:
             while lines.tell() < SAMPLE_BYTES and (line := lines.readline(SAMPLE_BYTES)):
@@ -118,7 +150,8 @@ def _first_states(file: Path) -> list[Mapping[str, Any]]:
                 except orjson.JSONDecodeError:
                     continue
                 states = row.get("states") if isinstance(row, dict) else None
-                found += [one for one in states if isinstance(one, dict)] if isinstance(states, list) else []
+                if isinstance(states, list):
+                    found.append([one for one in states if isinstance(one, dict)])
     except OSError:
         return found
     return found

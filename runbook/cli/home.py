@@ -33,6 +33,11 @@ def workspace_registry() -> Path:
     return home() / "workspaces"
 
 
+def retrieval_cache() -> Path:
+    """Where memories that search keep what they prepared."""
+    return home() / "retrieval"
+
+
 def tool_chains() -> Path:
     """Where agents are installed."""
     return home() / "agents"

@@ -15,7 +15,7 @@ from runbook.cli.assembly import arm_settings, assemble_memory
 from runbook.cli.endpoints import refuse_unreachable
 from runbook.cli.failures import Mistake
 from runbook.cli.haystacks import TOKENISER
-from runbook.cli.home import home
+from runbook.cli.home import retrieval_cache
 from runbook.cli.terminal import inert
 from runbook.embedding.embedder import Embedder
 from runbook.endpoint.chat import Endpoint
@@ -81,7 +81,7 @@ class _Opener:
             settings=self.config.retrieval,
             seed=self.config.seed,
             budget=self.config.budget,
-            cache=home() / "retrieval",
+            cache=retrieval_cache(),
             cancel=self.cancel,
             account=self.account,
             order=lambda task: self.data.haystacks[_question(task)],
@@ -103,8 +103,7 @@ class _Opener:
         self._refuse("retrieval.embedding", config)
         endpoint = EmbeddingEndpoint(config, cancel=self.cancel, remark=self._remark("embedding model"))
         self.stack.enter_context(closing(endpoint))
-        folder = home() / "retrieval" / "embedded"
-        return Embedder(endpoint, folder, EstimatedTokens().text, self.cancel)
+        return Embedder(endpoint, retrieval_cache() / "embedded", EstimatedTokens().text, self.cancel)
 
     def _chat(self, memory: str, role: Role) -> Endpoint:
         config = chat_model(role, memory, self.config.retrieval)

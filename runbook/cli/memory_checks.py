@@ -6,6 +6,7 @@ from functools import partial
 from evals.runs.config import RunConfig
 from runbook.cli.endpoints import refuse_unreachable
 from runbook.cli.failures import Mistake
+from runbook.endpoint.config import EmbeddingConfig, EndpointConfig
 from runbook.gateway.prices import Prices, refuse_unpriced
 from runbook.gateway.settings import GatewayError
 from runbook.memories.needs import CASCADE, Role, members, model_of, roles
@@ -58,13 +59,18 @@ def refuse_unpriced_budgets(config: RunConfig) -> None:
         raise Mistake(str(error)) from None
 
 
-def _models(config: RunConfig) -> Iterator[str]:
-    """All that the memory may ask; what is not set is complained of elsewhere."""
+def models_asked(config: RunConfig) -> Iterator[tuple[Role, EmbeddingConfig | EndpointConfig]]:
+    """The models of retrieval that the memory asks; what is not set is complained of elsewhere."""
     for name in members(config.memory, config.retrieval):
         for role in roles(name, config.retrieval):
             try:
-                yield model_of(role, name, config.retrieval).model
+                yield role, model_of(role, name, config.retrieval)
             except MemorySettingsError:
                 continue
+
+
+def _models(config: RunConfig) -> Iterator[str]:
+    """All that the memory may ask."""
+    yield from (model.model for _, model in models_asked(config))
     if asks_agent(config) and config.model:
         yield from (config.model, *config.gateway.allowed_models)

@@ -4,17 +4,21 @@ from rich.console import Console
 from typer import Exit
 
 from evals.runs.config import RunConfig
-from evals.runs.estimates import Estimate, estimate
+from evals.runs.estimates import Estimate, Kind, estimate, haystacks_of
 from evals.sampling import JUDGE_SAMPLING, READER_SAMPLING
+from manifests.store import Store
 from runbook.agents import Agent, UnknownAgentError
 from runbook.cli.assembly import arm_settings, chosen_agent
 from runbook.cli.failures import FAILURE, Mistake
-from runbook.cli.memory_checks import refuse_unpriced_budgets
+from runbook.cli.home import retrieval_cache
+from runbook.cli.memory_checks import asks_agent, models_asked, refuse_unpriced_budgets
 from runbook.cli.preparing import Prepared, checks, choose_questions
 from runbook.cli.tables import counted
 from runbook.cli.terminal import inert
 from runbook.gateway.prices import Prices
 from runbook.gateway.settings import GatewayError
+from runbook.memories.needs import CASCADE, members
+from runbook.memories.registry import AGENTS, is_of_package
 
 
 def plan(config: RunConfig, console: Console) -> None:
@@ -26,11 +30,19 @@ def plan(config: RunConfig, console: Console) -> None:
     """
     refuse_unpriced_budgets(config)
     prepared = choose_questions(config)
-    agent = _agent(config)
     missing = _missing(config)
+    agent = _agent(config)
     _describe(prepared, agent.name if agent is not None else config.agent, console)
-    asks_model = agent.wire is not None if agent is not None else bool(config.model)
-    _estimate(estimate(config, prepared.questions, asks_model=asks_model, prices=_prices(config)), console)
+    entries = Store.open(config.store).entries() if (config.store / "FORMAT").is_file() else []
+    found = estimate(
+        config,
+        prepared.questions,
+        agent=_kind(config, agent),
+        prices=_prices(config),
+        haystacks=haystacks_of(prepared.data, prepared.questions, entries, retrieval_cache()),
+    )
+    _estimate(found, console)
+    _untold(config, console)
     for line in dict.fromkeys(missing):
         console.print(inert(f"missing: {line}"), markup=False, highlight=False, soft_wrap=True)
     console.print("Nothing was run.")
@@ -44,12 +56,43 @@ def _describe(prepared: Prepared, agent: str, console: Console) -> None:
     console.print(
         f"{len(prepared.questions)} of {counted(len(data.questions), 'question')}, "
         f"{counted(len(haystacks), 'distinct haystack')}, tier {config.tier}, "
-        f"agent {inert(agent)}, sandbox {config.sandbox}, "
-        f"at most {counted(config.attempts, 'attempt')} of {config.timeout:.0f} s each, "
-        f"{config.concurrency} at a time, profile {config.profile}.",
+        f"{_who(config, agent)}, {config.concurrency} at a time, profile {config.profile}.",
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _who(config: RunConfig, agent: str) -> str:
+    """The memory; an agent's sandbox and limits with it."""
+    limits = (
+        f"agent {inert(agent)}{', bare' if config.memory == 'vanilla' else ''}, sandbox {config.sandbox}, "
+        f"at most {counted(config.attempts, 'attempt')} of {config.timeout:.0f} s each"
+    )
+    if config.memory in AGENTS:
+        return limits
+    memory = f"memory {inert(config.memory)}"
+    if config.memory == CASCADE:
+        memory += f" ({', then '.join(map(inert, members(config.memory, config.retrieval)))})"
+    return f"{memory}, {limits}" if asks_agent(config) else memory
+
+
+def _kind(config: RunConfig, agent: Agent | None) -> Kind:
+    if not asks_agent(config):
+        return "none"
+    asks_model = agent.wire is not None if agent is not None else bool(config.model)
+    return "model" if asks_model else "model-free"
+
+
+def _untold(config: RunConfig, console: Console) -> None:
+    """Say of whom nothing is known."""
+    for name in members(config.memory, config.retrieval):
+        if is_of_package(name):
+            console.print(
+                inert(f"memory {name} is a package's: what it asks of models, if any, is not in this guess."),
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
 
 
 def _estimate(found: Estimate, console: Console) -> None:
@@ -106,4 +149,7 @@ def _missing(config: RunConfig) -> list[str]:
     ):
         if endpoint is not None and endpoint.base_url is None and endpoint.sampled(usual).key() is None:
             found.append(f"no key for the {role}'s provider: set {endpoint.api_key_variable}")
+    for role, model in models_asked(config):
+        if model.base_url is None and model.key() is None:
+            found.append(f"no key for the {role} model's provider: set {model.api_key_variable}")
     return found

@@ -14,12 +14,22 @@ from pydantic import JsonValue
 from runbook.embedding.cache import VectorCache, Vectors
 from runbook.embedding.recorded import RecordedAnswer, RecordedCalls
 from runbook.embedding.truncation import cut_to_tokens
+from runbook.endpoint.config import EmbeddingConfig
 from runbook.endpoint.embeddings import Embedded, EmbeddingEndpoint
 from runbook.endpoint.errors import EndpointError
 from runbook.endpoint.ledger import Asked, Ledger
 
 # What the query model's own card asks for; models without instructions get the bare question.
 _INSTRUCTED = "Instruct: {instruction}\nQuery:{query}"
+
+
+def vectors_folder(config: EmbeddingConfig, folder: Path) -> Path:
+    """Where, below the folder of all models, one model's vectors are."""
+    return folder / hashlib.sha256(orjson.dumps(_identity(config))).hexdigest()[:16]
+
+
+def _identity(config: EmbeddingConfig) -> dict[str, JsonValue]:
+    return {"model": config.model, "base_url": config.base_url, "dimensions": config.dimensions}
 
 
 class Embedder:
@@ -33,14 +43,9 @@ class Embedder:
         cancel: threading.Event,
     ) -> None:
         """`folder` holds the vectors of all embedding models, each in a folder of its own."""
-        config = endpoint.config
         self._endpoint = endpoint
-        self._identity: dict[str, JsonValue] = {
-            "model": config.model,
-            "base_url": config.base_url,
-            "dimensions": config.dimensions,
-        }
-        self.folder = folder / hashlib.sha256(orjson.dumps(self._identity)).hexdigest()[:16]
+        self._identity = _identity(endpoint.config)
+        self.folder = vectors_folder(endpoint.config, folder)
         self._cache = VectorCache(self.folder)
         self._queries = RecordedCalls(self.folder / "queries")
         self._count = count_tokens

@@ -45,7 +45,12 @@ def raw_pool(radius: int) -> Pool:
     def spans(entry: Entry) -> Sequence[Span]:
         return [window(entry, middle, radius) for middle in range(entry.states)]
 
-    return Pool(RAW, f"radius-{radius}", spans, lambda entry: slice_texts(entry, spans(entry)))
+    return Pool(RAW, raw_version(radius), spans, lambda entry: slice_texts(entry, spans(entry)))
+
+
+def raw_version(radius: int) -> str:
+    """Of the pool of slices."""
+    return f"radius-{radius}"
 
 
 def event_pool(writer: NoteWriter) -> Pool:
@@ -94,7 +99,7 @@ def prepare_pool(
 
     Raises EndpointError and OSError; what came before stays.
     """
-    folder = embedder.folder / "pieces" / _name(pool, embedder)
+    folder = pieces_folder(embedder.folder, pool.name, pool.version, embedder.max_input_tokens)
     keys: dict[str, list[bytes]] = {}
     embedded = 0
     if _missing(pool, entries, embedder, folder, keys):
@@ -124,9 +129,10 @@ def _missing(
     return missing
 
 
-def _name(pool: Pool, embedder: Embedder) -> str:
-    told = f"{pool.name} {pool.version} {embedder.max_input_tokens}"
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+def pieces_folder(vectors: Path, pool: str, version: str, max_input_tokens: int) -> Path:
+    """Where, beside a model's vectors, a file for each embedded trajectory holds the keys of its pieces."""
+    told = f"{pool} {version} {max_input_tokens}"
+    return vectors / "pieces" / hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
 def _prepared(

@@ -35,6 +35,11 @@ def memory_names(found: Sequence[EntryPoint] | None = None) -> list[str]:
     return [*AGENTS, *_BUILT_IN, *sorted({point.name for point in points} - {*AGENTS, *_BUILT_IN})]
 
 
+def is_of_package(name: str) -> bool:
+    """Whether a name is none of ours."""
+    return name not in AGENTS and name not in _BUILT_IN
+
+
 def memory_factory(name: str, found: Sequence[EntryPoint] | None = None) -> MemoryFactory:
     """What makes the memory of that name.
 

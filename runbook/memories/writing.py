@@ -20,6 +20,7 @@ from manifests.store import Entry
 from runbook.embedding.alone import alone
 from runbook.embedding.recorded import RecordedCalls
 from runbook.endpoint.chat import Endpoint
+from runbook.endpoint.config import EndpointConfig
 from runbook.endpoint.ledger import Ledger
 from runbook.files import write_json
 from runbook.memories.json_replies import JsonAsker
@@ -73,21 +74,30 @@ class _Tally:
         self.fallbacks = 0
 
 
+def writer_name(config: EndpointConfig) -> str:
+    """Tells apart what different writers wrote: model, sampling and prompts."""
+    digests = prompt_digests()
+    writer = {
+        "model": config.model,
+        "base_url": config.base_url,
+        "body": config.body(None),
+        "prompts": [digests[name] for name in _PROMPTS],
+        "steps": STEPS_PER_CALL,
+    }
+    return hashlib.sha256(orjson.dumps(writer)).hexdigest()[:16]
+
+
+def written_file(folder: Path, slug: str) -> Path:
+    """What one writer, whose folder it is, wrote about a trajectory."""
+    return folder / f"{slug}.json"
+
+
 class NoteWriter:
     """Writes about trajectories. Safe to use from several threads at once."""
 
     def __init__(self, endpoint: Endpoint, folder: Path, cancel: threading.Event) -> None:
         """`folder` holds what all writers wrote, each in a folder of its own."""
-        config = endpoint.config
-        digests = prompt_digests()
-        writer = {
-            "model": config.model,
-            "base_url": config.base_url,
-            "body": config.body(None),
-            "prompts": [digests[name] for name in _PROMPTS],
-            "steps": STEPS_PER_CALL,
-        }
-        self._name = hashlib.sha256(orjson.dumps(writer)).hexdigest()[:16]
+        self._name = writer_name(endpoint.config)
         self._folder = folder / self._name
         self._asker = JsonAsker(endpoint, RecordedCalls(self._folder / "replies"))
         self._cancel = cancel
@@ -122,7 +132,7 @@ class NoteWriter:
         return found
 
     def _file(self, entry: Entry) -> Path:
-        return self._folder / f"{entry.slug}.json"
+        return written_file(self._folder, entry.slug)
 
     def _read(self, entry: Entry) -> Written | None:
         try:

@@ -8,16 +8,18 @@ import pytest
 
 from evals.dataset import load_data_root
 from evals.runs.config import RunConfig
-from evals.runs.estimates import Estimate, estimate, tokens_of_a_state
+from evals.runs.estimates import Estimate, Kind, estimate, haystacks_of, tokens_of_a_state
 from runbook.gateway.prices import Prices
 
 
 @pytest.fixture
 def estimated(data_root: Path) -> Callable[..., Estimate]:
-    def build(*, asks_model: bool = False, prices: Prices | None = None, **config: Any) -> Estimate:
+    def build(*, agent: Kind = "model-free", prices: Prices | None = None, **config: Any) -> Estimate:
         settings = RunConfig(data=data_root, store=data_root, **config)
-        questions = load_data_root(data_root).questions
-        return estimate(settings, questions, asks_model=asks_model, prices=prices or Prices.read())
+        data = load_data_root(data_root)
+        haystacks = haystacks_of(data, data.questions, (), data_root / "cache")
+        table = prices or Prices.read()
+        return estimate(settings, data.questions, agent=agent, prices=table, haystacks=haystacks)
 
     return build
 
@@ -42,7 +44,7 @@ def test_repeats_multiply(estimated: Callable[..., Estimate]) -> None:
 
 def test_one_unknown_price_leaves_the_sum_unknown(estimated: Callable[..., Estimate]) -> None:
     assert estimated(reader=READER).cost_usd is None
-    known = estimated(reader=JUDGE, asks_model=True, model="gpt-5.2")
+    known = estimated(reader=JUDGE, agent="model", model="gpt-5.2")
     assert [stage.stage for stage in known.stages] == ["agent", "reader"]
     assert known.cost_usd is not None
     assert known.cost_usd > 0
