@@ -10,6 +10,7 @@ from evals.comparison.measures import MEASURES, Measure
 from evals.question import Gold
 from evals.recorded import RecordedRun
 from evals.runs.latency import official_latency
+from evals.runs.remarks import is_replayed, told_of
 from evals.runs.results import QuestionResult
 from evals.statistics.bootstrap import bootstrap_interval, mean_interval
 from evals.statistics.clusters import Clusters, clusters_of
@@ -95,11 +96,14 @@ class Comparison:
     beside: list[Row]
     """Other measures, over all common questions; not tested."""
     latency: Latency | None
+    """None also where either is a replay, whose latencies are nobody's."""
     flips: list[Flip]
     clustered_by: str
     """"gold evidence" or "question"."""
     few_clusters: bool
     differences: list[Difference]
+    remarks: list[str]
+    """What else has to be said of the two runs, by name; see `evals.runs.remarks`."""
 
 
 def compare(
@@ -142,11 +146,12 @@ def _compare(a: RecordedRun, b: RecordedRun, gold: Mapping[str, Gold], seed: int
             for scope, chosen in [(ALL, common), *_by_type(common)]
         ],
         beside=[_row(ALL, _having(pairs, another), another, gold, seed) for another in beside],
-        latency=_latency(common, clusters, seed),
+        latency=None if is_replayed(a) or is_replayed(b) else _latency(common, clusters, seed),
         flips=_flips(common, measure),
         clustered_by="gold evidence" if clusters.by_gold else "question",
         few_clusters=clusters.few,
         differences=differences(a, b, list(common)),
+        remarks=told_of([a, b]),
     )
 
 

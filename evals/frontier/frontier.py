@@ -8,6 +8,7 @@ from evals.comparison.measures import ACCURACY
 from evals.frontier.points import RunPoint, measure_of, point_of, scored_of
 from evals.question import Gold
 from evals.recorded import RecordedRun
+from evals.runs.remarks import told_of
 from evals.scoring.lafs import REFERENCE, OperatingPoint, lafs
 from evals.statistics.clusters import clusters_of
 from evals.statistics.frontier_gain import gain_interval
@@ -125,7 +126,10 @@ def _remarks(
             "Not every run has a reader: the measure is evidence hit, the mean over questions of the share "
             "of gold pieces that were hit; it is no accuracy and is not put beside the published points."
         )
-    partial = [f"{point.name} ({point.questions})" for point in points if not point.complete]
+    remarks += told_of(runs)
+    partial = [
+        f"{point.name} ({point.questions})" for point in points if not point.complete and not point.smoke
+    ]
     if partial:
         remarks.append(f"Not all questions of the tier count in {', '.join(partial)}: no benchmark result.")
     if with_reference and any(point.questions != BENCHMARK_QUESTIONS for point in points):

@@ -234,7 +234,8 @@ def _labels(frontier: Frontier) -> list[Label]:
         Label(
             worth.point.seconds,
             worth.point.value,
-            f"{_short(worth.point.name)}\n{_where(worth.point.operating_point)}",
+            f"{_short(worth.point.name)}{' (replayed)' if worth.point.replayed else ''}\n"
+            f"{_where(worth.point.operating_point)}",
             _OWN if worth.undominated else _INK,
             "bold" if worth.undominated else "normal",
         )
@@ -266,6 +267,6 @@ def _title(figure: Figure, frontier: Frontier) -> None:
         )
     else:
         line = "Mean share of a question's gold pieces hit; no accuracy, so no published points"
-    if not all(worth.point.complete for worth in frontier.runs):
-        line += "; some runs have not all questions of the tier"
+    if not all(worth.point.is_result for worth in frontier.runs):
+        line += "; some runs are no benchmark result"
     figure.text(0.075, 0.925, line, fontsize=9, color=_GREY, va="top")

@@ -8,6 +8,7 @@ import numpy as np
 from evals.comparison.measures import ACCURACY, EVIDENCE_HIT, Measure
 from evals.question import Gold
 from evals.recorded import RecordedRun
+from evals.runs.remarks import is_replayed
 from evals.runs.score_interval import share_interval
 from evals.scoring.lafs import OperatingPoint
 from evals.statistics.frontier_gain import Scored
@@ -32,7 +33,14 @@ class RunPoint:
     """Of all questions of the tier."""
     smoke: bool
     complete: bool
-    """Whether every question of the tier counts, so that it is a benchmark result."""
+    """Whether every question of the tier counts."""
+    replayed: bool = False
+    """Whether its latency is that of a replay, and so nobody's."""
+
+    @property
+    def is_result(self) -> bool:
+        """Whether it can be a benchmark result."""
+        return self.complete and not self.replayed
 
     @property
     def operating_point(self) -> OperatingPoint:
@@ -80,4 +88,5 @@ def point_of(run: RecordedRun, measure: Measure, gold: Mapping[str, Gold]) -> Ru
         coverage=count / total,
         smoke=run.record.smoke,
         complete=count == total and not run.record.smoke,
+        replayed=is_replayed(run),
     )

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,10 @@ class ArmRow:
     """Pieces of a context that searching brought, by pool, on average."""
     insert: dict[str, Any] | None
     outcomes: dict[str, int]
+    remarks: list[str] = field(default_factory=list)
+    """What else has to be said of it; see `evals.runs.remarks`."""
+    replayed: bool = False
+    """Its latencies are nobody's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +151,8 @@ def _row(name: str, run: RecordedRun, gold: Mapping[str, Gold], seed: int) -> Ar
         pools=_pools(run),
         insert=summary["insert_cost"],
         outcomes=summary["outcomes"],
+        remarks=[one["text"] for one in summary["remarks"]],
+        replayed=summary["replayed"],
     )
 
 

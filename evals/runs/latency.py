@@ -82,7 +82,7 @@ def latency_breakdown(queries: Sequence[QueryRecord]) -> dict[str, Any]:
         },
         "on_the_clock": ON_THE_CLOCK,
         "adjusted": _over_questions(adjusted),
-        "machine": _machine(queries),
+        "machine": machine_load(queries),
     }
 
 
@@ -100,7 +100,8 @@ def _over_questions(seconds: Sequence[tuple[str, float]]) -> dict[str, float | N
     return figures | ({"avg": fmean(map(fmean, by_question.values()))} if by_question else {})
 
 
-def _machine(queries: Sequence[QueryRecord]) -> dict[str, Any]:
+def machine_load(queries: Sequence[QueryRecord]) -> dict[str, Any]:
+    """Load per processor on average, how many queries ran while it was busy, and what that means."""
     loads = [query.load_per_cpu for query in queries if query.load_per_cpu is not None]
     busy = sum(load > BUSY for load in loads)
     note = ""

@@ -15,6 +15,7 @@ from evals.runs.inserting import insert_costs
 from evals.runs.latency import latency_breakdown, official_latency
 from evals.runs.noise import repeat_figures
 from evals.runs.records import QueryRecord, is_scoreless
+from evals.runs.remarks import is_replayed, remarks_of
 from evals.runs.results import Chain, QuestionResult, load_figures
 from evals.runs.score_interval import interval_of, score_interval
 from evals.runs.spending import spending
@@ -57,7 +58,8 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
         "questions": len(results),
         "tier_questions": record.tier_questions,
         "smoke": record.smoke,
-        "replayed": config.gateway.replay is not None,
+        "replayed": is_replayed(run),
+        "remarks": [{"about": one.about.value, "text": one.text} for one in remarks_of(run)],
         "finished": sum(_is_covered(result, with_reader) for result in results),
         "coverage": _share(_is_covered(result, with_reader) for result in results),
         "outcomes": dict(sorted(outcomes.items())),

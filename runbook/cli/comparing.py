@@ -130,8 +130,10 @@ def _print(console: Console, made: "Comparison", why_no_gold: str) -> None:
         console.print(_table(made.beside, tested=False))
     if made.latency:
         _print_latency(console, made.latency)
+    else:
+        console.print("latency: not compared, for these are not the latencies of two real runs")
     _print_flips(console, made)
-    for line in _remarks(made, why_no_gold):
+    for line in (*map(inert, made.remarks), *_remarks(made, why_no_gold)):
         console.print(line)
 
 

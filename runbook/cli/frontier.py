@@ -107,7 +107,7 @@ def _print(console: Console, found: "Frontier") -> None:
     for worth in sorted(found.runs, key=lambda worth: worth.point.seconds):
         point = worth.point
         cells = [
-            inert(point.name),
+            inert(point.name) + (" (replayed)" if point.replayed else ""),
             f"{100 * point.value:.1f}{_percents(point.interval)}",
             number(point.seconds),
             str(point.questions),

@@ -82,7 +82,7 @@ def _figures(rows: "list[ArmRow]", *, hit_intervals: bool, name_cells: int = _NA
             _share(row.evidence_hit) + (_ends(row.evidence_hit_interval) if hit_intervals else ""),
             _share(row.answer_in_context) + _ends(row.answer_in_context_interval),
             _share(row.accuracy) + _ends(row.accuracy_interval),
-            f"{number(row.latency['p50'])}/{number(row.latency['p95'])}",
+            _latency(row),
             _thousands(row.tokens),
             _money(row.cost_usd),
         ]
@@ -142,9 +142,14 @@ def _inserts(rows: "list[ArmRow]") -> Table:
     return drawn
 
 
+def _latency(row: "ArmRow") -> str:
+    return "replayed" if row.replayed else f"{number(row.latency['p50'])}/{number(row.latency['p95'])}"
+
+
 def _remarks(table: "MatrixTable") -> list[str]:
     lines = []
     for row in table.rows:
+        lines += [f"{row.name}: {remark}" for remark in row.remarks]
         if row.coverage is not None and row.coverage < 1:
             told = ", ".join(f"{outcome} {count}" for outcome, count in row.outcomes.items())
             lines.append(f"{row.name}: {100 * row.coverage:.1f} % of its questions have a figure ({told})")

@@ -34,13 +34,8 @@ def print_summary(console: Console, summary: dict[str, Any], folder: Path) -> No
             "whether a model can answer from it.",
             highlight=False,
         )
-    if summary["replayed"]:
-        console.print(
-            "Replayed from a recording: the latencies are this replay's, so it is no benchmark result.",
-            highlight=False,
-        )
-    if summary["smoke"]:
-        console.print("Not all questions of the tier: a smoke run, no benchmark result.", highlight=False)
+    for remark in summary["remarks"]:
+        console.print(Text(inert(remark["text"])), soft_wrap=True)
     console.print(f"Everything is in {_from_here(folder)}", highlight=False, soft_wrap=True)
 
 
@@ -110,7 +105,7 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _latency_rows(breakdown: dict[str, Any]) -> list[tuple[str, str]]:
-    """Where the time went, and whether the machine was too busy to believe it."""
+    """Where the time went."""
     told = {
         name: f"{name.replace('_', ' ')} {number(figures['avg'])}{_COUNTED_FROM.get(name, '')}"
         for name, figures in breakdown["parts"].items()
@@ -121,16 +116,12 @@ def _latency_rows(breakdown: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [("  of it, avg", ", ".join(clocked) or NONE)]
     if beside:
         rows.append(("  beside it, avg", ", ".join(beside)))
-    if breakdown["machine"]["note"]:
-        rows.append(("  note", breakdown["machine"]["note"]))
     return rows
 
 
 def _reading_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """What a figure of accuracy has to say about how it came about, where that is not the usual way."""
     rows = []
-    if summary["revision"]:
-        rows.append(("revision", f"{summary['revision']}: {summary['reader']}, judged by {summary['judge']}"))
     if summary["profile"] != "fixed":
         rows.append(("profile", summary["profile"]))
     if summary["votes"] > 1:
