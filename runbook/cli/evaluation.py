@@ -98,8 +98,12 @@ def run(
     timeout: Timeout = 1800.0,
     idle: Idle = 300.0,
     budget: Budget = 20,
-    record: Annotated[Path | None, typer.Option(help="Cassette to record all model traffic to.")] = None,
-    replay: Annotated[Path | None, typer.Option(help="Cassette to answer from instead of a model.")] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="File that takes down the agent's model traffic.")
+    ] = None,
+    replay: Annotated[
+        Path | None, typer.Option(help="Such a file, to answer the agent from; reader and judge are asked.")
+    ] = None,
     workflow: Annotated[bool, typer.Option(help="Ablation: give the agent a workflow.")] = True,
     manifests: Annotated[bool, typer.Option(help="Ablation: give the agent manifests.")] = True,
     summaries: Annotated[bool, typer.Option(help="Ablation: give the agent the two long summaries.")] = False,

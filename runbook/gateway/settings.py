@@ -90,7 +90,7 @@ class GatewaySettings(BaseModel):
     silence_seconds: float = Field(default=600, gt=0, le=1e6)
     """A provider that sends nothing for so long has failed."""
     record: Path | None = None
-    """Cassette to append all exchanges to."""
+    """Cassette to append all exchanges to; a reader's and a judge's calls do not pass the gateway."""
     replay: Path | None = None
     """Cassette to answer from; no provider is asked and no key is needed."""
     prices: Path | None = None
