@@ -25,8 +25,8 @@ def spending(queries: Sequence[QueryRecord], correct: int | None) -> dict[str, A
         return None
     costs = [wire.cost_usd for wire in wires if wire.calls > wire.abandoned_calls]
     cost = None if None in costs else sum(one for one in costs if one is not None)
-    tokens = {bucket: _sum(getattr(wire.usage, bucket) for wire in wires) for bucket in BUCKETS}
-    total = _sum(tokens[bucket] for bucket in BUCKETS if bucket != "reasoning")
+    tokens = {bucket: told_sum(getattr(wire.usage, bucket) for wire in wires) for bucket in BUCKETS}
+    total = told_sum(tokens[bucket] for bucket in BUCKETS if bucket != "reasoning")
     return {
         "calls": sum(wire.calls for wire in wires),
         "failed_calls": sum(wire.failed_calls for wire in wires),
@@ -56,6 +56,7 @@ def _models(wires: Sequence[WireFacts]) -> list[str]:
     return sorted(actual or {model for wire in wires for model in wire.requested_models})
 
 
-def _sum(values: Iterable[int | None]) -> int | None:
+def told_sum(values: Iterable[int | None]) -> int | None:
+    """The sum of what was told; None where nothing was."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None

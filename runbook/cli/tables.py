@@ -101,6 +101,9 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("position", summary["position_leak"]["told"]))
     if summary["model_use"] is not None:
         rows += _model_rows(summary["model_use"])
+    for role in ("reader", "judge"):
+        if (use := summary[f"{role}_use"]) is not None:
+            rows += _answering_rows(role, use)
     return rows + _reading_rows(summary)
 
 
@@ -135,9 +138,7 @@ def _reading_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _model_rows(use: dict[str, Any]) -> list[tuple[str, str]]:
     """What the memory's model calls took, as seen on the wire."""
-    told = [
-        f"{name.replace('_', ' ')} {count:,}" for name, count in use["tokens"].items() if count is not None
-    ]
+    told = _told_tokens(use)
     if use["estimated_tokens"]:
         told.append(f"and about {use['estimated_tokens']:,} that nobody told")
     failed = f", {use['failed_calls']} failed" if use["failed_calls"] else ""
@@ -151,6 +152,31 @@ def _model_rows(use: dict[str, Any]) -> list[tuple[str, str]]:
         ("  tokens", ", ".join(told) or "the provider told none"),
         ("  cost", cost),
         ("  rate-limit wait", f"{number(use['rate_limit_seconds'])} s, part of the latency"),
+    ]
+
+
+def _answering_rows(role: str, use: dict[str, Any]) -> list[tuple[str, str]]:
+    """Who read or judged, and what its answers took."""
+    others = [name for name in use["answered_as"] if name != use["model"]]
+    named = f"{use['model']} (its replies say {', '.join(others)})" if others else use["model"]
+    counts = [counted(use["calls"], "call")]
+    if use["failed"]:
+        counts.append(f"{use['failed']} failed")
+    if use.get("reused_votes"):
+        counts.append(f"{counted(use['reused_votes'], 'vote')} paid for before")
+    rows = [(role, inert(f"{named}: {', '.join(counts)}"))]
+    if not use["answers"]:
+        return rows
+    tokens = _told_tokens(use)
+    if use["usage_unknown_calls"]:
+        tokens.append(f"{counted(use['usage_unknown_calls'], 'answer')} not told in full")
+    cost = "price unknown" if use["cost_usd"] is None else f"{use['cost_usd']:.2f} USD"
+    return [*rows, ("  tokens", ", ".join(tokens)), ("  cost", cost)]
+
+
+def _told_tokens(use: dict[str, Any]) -> list[str]:
+    return [
+        f"{name.replace('_', ' ')} {count:,}" for name, count in use["tokens"].items() if count is not None
     ]
 
 
