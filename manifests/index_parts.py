@@ -72,13 +72,6 @@ class Terms:
     starts: NDArray[np.int64]
     postings: Numbers
 
-    def of(self, key: int) -> Numbers:
-        """The postings of the term with this key, ascending; maybe none."""
-        place = int(np.searchsorted(self.keys, np.uint64(key)))
-        if place == len(self.keys) or int(self.keys[place]) != key:
-            return self.postings[:0]
-        return self.postings[self.starts[place] : self.starts[place + 1]]
-
 
 @dataclass(frozen=True, slots=True)
 class IndexPart:

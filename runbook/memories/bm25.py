@@ -37,8 +37,8 @@ def best_slices(index: ViewIndex, terms: Iterable[int], *, radius: int, most: in
     layout = _Layout.of(index, radius)
     scores = np.zeros(layout.states)
     possible = 0.0
-    for term in sorted(terms):
-        frequency = layout.in_slices(_fields_with(index.postings(term), layout))
+    for postings in index.postings(sorted(terms)):
+        frequency = layout.in_slices(_fields_with(postings, layout))
         having = int(np.count_nonzero(frequency))
         if not having:
             continue

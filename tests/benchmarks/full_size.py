@@ -4,7 +4,8 @@
                                          [--concurrency 2] [--kill] [--scratch FOLDER]
 
 DIR keeps the generated data root (0.95 GB) between runs. Two passes, each a process of its own: in the first
-every view and index is made; the second asks the last 24 questions again, whose views are still there.
+every view and index is made; the second asks the 24 questions that were answered last again, whose views are
+still there.
 Printed are the import and the search terms, the wait for view and index, the query, what the harness costs
 beside them, disk at its peak, resident memory, and how wrong the progress line was. Beside them the floor of
 a view: the same links and folders made by nothing but a loop. `--kill` kills the first pass halfway and
@@ -80,7 +81,8 @@ def measure(folder: Path, chosen: argparse.Namespace) -> None:
     prepare_terms(store, store.slugs(), lambda _done, _total: None)
     done = time.monotonic()
     print(f"import: {imported - begun:.0f} s; search terms, once for a store: {done - imported:.0f} s")
-    for name, ids in (("first pass", asked), ("second pass", asked[-AGAIN:])):
+    for name in ("first pass", "second pass"):
+        ids = asked if name == "first pass" else last_answered(folder / "first-pass")
         out = folder / name.replace(" ", "-")
         chosen_ids = folder / f"{out.name}.txt"
         chosen_ids.write_text("\n".join(ids))
@@ -97,6 +99,12 @@ def measure(folder: Path, chosen: argparse.Namespace) -> None:
 def question_ids(data: Path, questions: int) -> list[str]:
     lines = (data / "questions.jsonl").read_text().splitlines()[:questions]
     return [json.loads(line)["id"] for line in lines]
+
+
+def last_answered(run: Path) -> list[str]:
+    """The questions whose views were used last, so that they are still there."""
+    records = sorted(run.glob("questions/*/query.1.json"), key=lambda path: path.stat().st_mtime)
+    return [json.loads(path.read_bytes())["question_id"] for path in records[-AGAIN:]]
 
 
 def named(data: Path, questions: list[str]) -> set[str]:
@@ -120,11 +128,13 @@ def watched(command: list[str], views: Path) -> Watched:
     begun = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
+    sizes = Sizes(views)
+
     def look() -> None:
         while process.poll() is None:
             seen.resident = max(seen.resident, resident(process.pid, "VmHWM"))
             seen.together = max(seen.together, sum(resident(one, "VmRSS") for one in family(process.pid)))
-            seen.views = max(seen.views, own_bytes(views))
+            seen.views = max(seen.views, sizes.total())
             time.sleep(0.5)
 
     looking = threading.Thread(target=look)
@@ -161,15 +171,30 @@ def family(pid: int) -> list[int]:
     return found
 
 
-def own_bytes(views: Path) -> float:
-    """What views take themselves: their top-level files, and the blocks of their folders."""
-    total = 0.0
-    for view in views.glob("*/"):
-        for path in view.glob("*"):
-            try:
-                total += path.stat().st_blocks * 512
-            except OSError:
-                continue
+class Sizes:
+    """What views take themselves: every file that has no other name, and the blocks of their folders."""
+
+    def __init__(self, views: Path) -> None:
+        self._views = views
+        self._known: dict[Path, int] = {}
+
+    def total(self) -> int:
+        """Bytes on disk by now; a view is looked through once, when its index is there."""
+        present = [layout.parent.parent for layout in self._views.glob("*/.index/layout")]
+        for view in present:
+            if view not in self._known:
+                self._known[view] = own_bytes(view)
+        return sum(self._known[view] for view in present)
+
+
+def own_bytes(view: Path) -> int:
+    total = 0
+    for folder, _, names in os.walk(view):
+        total += os.lstat(folder).st_blocks * 512
+        for name in names:
+            with suppress(OSError):  # removed just now
+                found = os.lstat(f"{folder}/{name}")
+                total += found.st_blocks * 512 if found.st_nlink == 1 else 0
     return total
 
 

@@ -81,9 +81,10 @@ def test_both_sides_read_the_same(view: View) -> None:
     assert on_host.slugs == in_sandbox.layout.slugs
     assert on_host.firsts.tolist() == [*in_sandbox.layout.firsts, in_sandbox.layout.count]
     assert [bytes(row) for row in on_host.levels] == [in_sandbox.lengths(n) for n in range(len(FIELDS))]
-    for term in (*tokens.terms("Catalogue 3 alpha-2 invoice beta shop.test"), "absent"):
-        (key,) = term_keys([term])
-        assert on_host.postings(key).tolist() == in_sandbox.postings(term)
+    terms = [*tokens.terms("Catalogue 3 alpha-2 invoice beta shop.test"), "absent"]
+    found = on_host.postings(list(term_keys(terms)))
+    assert [one.tolist() for one in found] == [in_sandbox.postings(term) for term in terms]
+    assert max(map(len, found)) > 0
 
 
 def test_a_line_counts_where_it_first_appears_though_its_element_ids_change(places: Places) -> None:
@@ -217,7 +218,7 @@ def test_parts_of_two_trajectories_in_each_others_place_are_not_used(view: View)
     replace(one, second)
     replace(other, first)
     with pytest.raises(IndexMissingError, match="damaged"):
-        ViewIndex(view.path, TOKENISER.version)
+        ViewIndex(view.path, TOKENISER.version).postings([0])
     with pytest.raises(NoIndexError, match="damaged"):
         reading.Index(str(folder)).postings("invoice")
 
@@ -226,10 +227,8 @@ def test_a_store_that_cannot_be_written_is_still_indexed(view: View, store: Stor
     (store.root / "terms").write_text("in the way")
     folder = build_index(view, TOKENISER)
     assert is_current(view, TOKENISER)
-    (key,) = term_keys(["invoic"])
-    assert len(ViewIndex(view.path, TOKENISER.version).postings(key)) == len(
-        reading.Index(str(folder)).postings("invoic")
-    )
+    (found,) = ViewIndex(view.path, TOKENISER.version).postings(list(term_keys(["invoic"])))
+    assert found.tolist() == reading.Index(str(folder)).postings("invoic") != []
 
 
 def test_a_long_trajectory_has_wider_postings(store: Store, tmp_path: Path) -> None:
@@ -240,8 +239,8 @@ def test_a_long_trajectory_has_wider_postings(store: Store, tmp_path: Path) -> N
         assert [row >> 3 for row in index.postings("row8299")] == [8299]
         keys = index_files.split(line_keys(["row8299", "absent", "RootWebArea 'p'"]))
         assert index.lines(0, keys) == [(0, [8299]), (2, list(range(8300)))]
-        (key,) = term_keys(["row8299"])
-        assert ViewIndex(long.path, TOKENISER.version).postings(key).tolist() == index.postings("row8299")
+        (found,) = ViewIndex(long.path, TOKENISER.version).postings(list(term_keys(["row8299"])))
+        assert found.tolist() == index.postings("row8299")
 
 
 def test_a_damaged_state_file_is_a_clear_error(view: View) -> None:
