@@ -92,13 +92,15 @@ class QueryResult(BaseModel):
     """What a memory returns for one question.
 
     `seconds` is the official latency: wall time from the question in hand (view and index ready) to the
-    context returned, failed attempts included.
+    context returned, failed attempts included. Of a package's memory it is measured around `query`; its own
+    figures are only told beside it, but what its `timings` call `reused` (what calls took whose answers it
+    kept from earlier) is added. Its context is rendered from its evidence, which is held to the budget.
     """
 
     model_config = ConfigDict(extra="forbid")
 
     outcome: Outcome
-    seconds: Seconds
+    seconds: Seconds = 0.0
     timings: dict[str, Finite] = {}
     attempts: list[AttemptRecord] = []
     evidence: Evidence | None = None

@@ -110,11 +110,14 @@ def _code(error: Exception) -> int | None:
     from manifests.errors import DataError, StoreError, WrongStoreError
     from runbook.agents import InstallError, UnknownAgentError
     from runbook.endpoint.errors import EndpointError
+    from runbook.memories.errors import MemorySettingsError
     from sandbox.protocol import SandboxError
 
     if isinstance(error, RunFailure):
         return FAILURE
     if isinstance(error, (Mistake, DatasetError, DataError, RunError, UnknownAgentError, ValidationError)):
+        return MISTAKE
+    if isinstance(error, MemorySettingsError):
         return MISTAKE
     if isinstance(error, WrongStoreError):
         return MISTAKE

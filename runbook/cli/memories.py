@@ -11,6 +11,7 @@ from rich.console import Console
 from evals.dataset import DataRoot
 from evals.runs.config import RunConfig
 from evals.tokens import EstimatedTokens
+from runbook.agents import UnknownAgentError
 from runbook.cli.assembly import arm_settings, assemble_memory
 from runbook.cli.endpoints import refuse_unreachable
 from runbook.cli.failures import Mistake
@@ -21,14 +22,25 @@ from runbook.embedding.embedder import Embedder
 from runbook.endpoint.chat import Endpoint
 from runbook.endpoint.config import Address
 from runbook.endpoint.embeddings import EmbeddingEndpoint
+from runbook.endpoint.errors import EndpointError
 from runbook.endpoint.ledger import Account
 from runbook.evidence import Span
 from runbook.gateway.settings import GatewayError
+from runbook.history import HistoryError
+from runbook.memories.errors import MemoryFaultError, MemorySettingsError
 from runbook.memories.needs import Role, chat_model, embedding_model
-from runbook.memories.parts import MemoryParts, MemorySettingsError
-from runbook.memories.registry import AGENTS, memory_factory
+from runbook.memories.of_packages import PackageMemory
+from runbook.memories.parts import MemoryParts
+from runbook.memories.registry import AGENTS, is_of_package, memory_factory, origin
 from runbook.memories.settings import CONTROLLER_SAMPLING
 from runbook.memory import Memory, QueryTask
+from sandbox.protocol import SandboxError
+
+_OURS = (
+    *(Mistake, MemorySettingsError, GatewayError, EndpointError),
+    *(UnknownAgentError, SandboxError, HistoryError),
+)
+"""What goes wrong with the parts of a memory, and is said as with any memory."""
 
 
 @contextmanager
@@ -74,7 +86,20 @@ class _Opener:
         if name in AGENTS:
             settings = arm_settings(self.config)
             return self.stack.enter_context(assemble_memory(settings, self.console.print, self.passed_over))
-        return memory_factory(name)(self._parts(name))
+        make = memory_factory(name)
+        if not is_of_package(name):
+            return make(self._parts(name))
+        try:
+            made = make(self._parts(name))
+        except _OURS:
+            raise
+        except (Exception, SystemExit) as error:
+            raise MemoryFaultError(
+                f"{origin(name)} could not be made: {type(error).__name__}: {error}"
+            ) from error
+        if not all(callable(getattr(made, method, None)) for method in ("insert", "query")):
+            raise MemoryFaultError(f"{origin(name)} made what has no methods insert and query")
+        return PackageMemory(name, origin(name), made, self.config.budget)
 
     def _parts(self, name: str) -> MemoryParts:
         return MemoryParts(

@@ -9,8 +9,8 @@ from runbook.cli.failures import Mistake
 from runbook.endpoint.config import EmbeddingConfig, EndpointConfig
 from runbook.gateway.prices import Prices, refuse_unpriced
 from runbook.gateway.settings import GatewayError
+from runbook.memories.errors import MemorySettingsError
 from runbook.memories.needs import CASCADE, Role, members, model_of, roles
-from runbook.memories.parts import MemorySettingsError
 from runbook.memories.registry import AGENTS, memory_factory
 
 

@@ -190,7 +190,7 @@ def _unfit(config: "RunConfig") -> str:
     """Why these settings cannot be run together; empty where nothing is known against them."""
     from runbook.agents import UnknownAgentError
     from runbook.cli.assembly import arm_settings, chosen_agent
-    from runbook.memories.parts import MemorySettingsError
+    from runbook.memories.errors import MemorySettingsError
     from runbook.memories.registry import AGENTS, memory_factory
 
     try:

@@ -5,7 +5,8 @@ Each threshold is an operating point between the two. Choose it on other questio
 """
 
 from manifests.views import View
-from runbook.memories.parts import MemoryParts, MemorySettingsError
+from runbook.memories.errors import MemorySettingsError
+from runbook.memories.parts import MemoryParts
 from runbook.memory import Memory, QueryResult, QueryTask
 from runbook.outcomes import INFRASTRUCTURE_FAILURES
 

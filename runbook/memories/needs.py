@@ -3,7 +3,7 @@
 from typing import Literal
 
 from runbook.endpoint.config import EmbeddingConfig, EndpointConfig
-from runbook.memories.parts import MemorySettingsError
+from runbook.memories.errors import MemorySettingsError
 from runbook.memories.settings import RetrievalSettings
 
 Role = Literal["embedding", "controller", "writer"]

@@ -14,10 +14,6 @@ from runbook.memories.settings import RetrievalSettings
 from runbook.memory import Memory, QueryTask
 
 
-class MemorySettingsError(ValueError):
-    """The settings name no memory, or lack what the memory needs; the message says which and the mend."""
-
-
 @dataclass(frozen=True, slots=True)
 class MemoryParts:
     """Parts that open something are functions, so that a memory that does not need them costs nothing."""

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
-from runbook.memories.parts import MemoryFactory, MemorySettingsError
+from runbook.memories.errors import MemorySettingsError
+from runbook.memories.parts import MemoryFactory
 
 GROUP = "runbook.memories"
 
@@ -49,9 +50,31 @@ def memory_factory(name: str, found: Sequence[EntryPoint] | None = None) -> Memo
     if name in _BUILT_IN:
         factory: MemoryFactory = import_module(f"runbook.memories.{_BUILT_IN[name]}").make
         return factory
-    points = [
-        point for point in (entry_points(group=GROUP) if found is None else found) if point.name == name
-    ]
+    point = _point(name, found)
+    try:
+        loaded: MemoryFactory = point.load()
+    except (Exception, SystemExit) as error:
+        said = " ".join(str(error).split())
+        raise MemorySettingsError(
+            f"{_told(point)} cannot be imported: {type(error).__name__}: {said}"
+        ) from error
+    if not callable(loaded):
+        raise MemorySettingsError(f"{_told(point)} is no function that makes one")
+    return loaded
+
+
+def origin(name: str, found: Sequence[EntryPoint] | None = None) -> str:
+    """A package's memory with its entry point, for messages. Raises MemorySettingsError as above."""
+    return _told(_point(name, found))
+
+
+def _told(point: EntryPoint) -> str:
+    return f"memory {point.name!r} ({point.value})"
+
+
+def _point(name: str, found: Sequence[EntryPoint] | None) -> EntryPoint:
+    every = entry_points(group=GROUP) if found is None else found
+    points = [point for point in every if point.name == name]
     if not points:
         raise MemorySettingsError(f"there is no memory {name!r}; there are {', '.join(memory_names(found))}")
     if len(points) > 1:
@@ -59,12 +82,4 @@ def memory_factory(name: str, found: Sequence[EntryPoint] | None = None) -> Memo
             f"several packages offer a memory {name!r} ({', '.join(one.value for one in points)}): "
             "remove all but one"
         )
-    try:
-        loaded: MemoryFactory = points[0].load()
-    except Exception as error:
-        raise MemorySettingsError(
-            f"memory {name!r} ({points[0].value}) cannot be imported: {error}"
-        ) from error
-    if not callable(loaded):
-        raise MemorySettingsError(f"memory {name!r} ({points[0].value}) is no function that makes one")
-    return loaded
+    return points[0]

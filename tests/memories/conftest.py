@@ -23,7 +23,8 @@ from runbook.endpoint.embeddings import EmbeddingEndpoint
 from runbook.endpoint.ledger import Account
 from runbook.evidence import Span
 from runbook.gateway.settings import GatewaySettings
-from runbook.memories.parts import MemoryParts, MemorySettingsError
+from runbook.memories.errors import MemorySettingsError
+from runbook.memories.parts import MemoryParts
 from runbook.memories.registry import memory_factory
 from runbook.memories.settings import RetrievalSettings
 from runbook.memory import Memory, QueryTask

@@ -4,7 +4,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from runbook.memories.parts import MemorySettingsError
+from runbook.memories.errors import MemorySettingsError
 from runbook.memories.registry import GROUP, memory_factory, memory_names
 
 
