@@ -8,6 +8,7 @@ from typing import Any
 from evals.position_leak import leak_within
 from evals.recorded import RecordedRun
 from evals.runs.answering_use import answering_use
+from evals.runs.cascading import cascade_use
 from evals.runs.config import RunConfig
 from evals.runs.evidence_figures import answers_found, evidence_figures
 from evals.runs.fallbacks import touched_by_fallbacks
@@ -73,6 +74,7 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
         "model_use": spending(queries, correct if not config.repeats.several else None),
         **answering_use(config, results),
         "insert_cost": insert_costs(queries),
+        "cascade": cascade_use(config, answered),
         "attempts_per_question": _mean([len(query.result.attempts) for query in queries]),
         "sandbox": _sandbox(queries) or config.sandbox,
         "memory": config.memory,

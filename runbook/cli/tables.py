@@ -87,6 +87,8 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
                 f"n = {summary['answer_in_context_n']})",
             )
         )
+    if summary["cascade"] is not None:
+        rows.append(_cascade_row(summary["cascade"]))
     rows.append(
         (
             "latency, seconds",
@@ -105,6 +107,12 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
         if (use := summary[f"{role}_use"]) is not None:
             rows += _answering_rows(role, use)
     return rows + _reading_rows(summary)
+
+
+def _cascade_row(use: dict[str, Any]) -> tuple[str, str]:
+    """How often each memory's answer was taken."""
+    quick, slow = (f"{inert(use[f'{one}_memory'])} {use[one]}" for one in ("quick", "slow"))
+    return "cascade", f"answered by quick {quick}, slow {slow} (threshold {use['threshold']:g})"
 
 
 def _latency_rows(breakdown: dict[str, Any]) -> list[tuple[str, str]]:

@@ -10,6 +10,13 @@ from runbook.memories.parts import MemoryParts
 from runbook.memory import Memory, QueryResult, QueryTask
 from runbook.outcomes import INFRASTRUCTURE_FAILURES
 
+_QUICK = "quick"
+
+
+def asked_slow(result: QueryResult) -> bool:
+    """Whether a cascade's result is its slow memory's."""
+    return _QUICK in result.timings
+
 
 class Cascade:
     """Both latencies count where the slow memory is asked."""
@@ -36,7 +43,7 @@ class Cascade:
         return second.model_copy(
             update={
                 "seconds": first.seconds + second.seconds,
-                "timings": {**second.timings, "quick": first.seconds},
+                "timings": {**second.timings, _QUICK: first.seconds},
                 "attempts": [*first.attempts, *second.attempts],
                 "confidence": first.confidence,
                 "insert_cost": first.insert_cost or second.insert_cost,

@@ -3,6 +3,7 @@
 import threading
 from dataclasses import dataclass, field
 
+import orjson
 import pytest
 
 from evals.matrix.cascade import CascadeError, cascade_curve
@@ -100,3 +101,18 @@ def test_the_attempts_of_both_memories_have_numbers_and_folders_of_their_own(ben
     assert sorted(path.name for path in task.folder.glob("*/*")) == [
         *("attempt.json", "attempt.json", "insert_calls.jsonl", "model_calls.jsonl")
     ]
+
+
+def test_a_run_tells_how_often_each_of_its_memories_answered(data, run, tmp_path):
+    config = ["retrieval.cascade.quick=rag-slice-bm25", "retrieval.cascade.slow=first"]
+    config.append("retrieval.cascade.threshold=0.912")
+    changes = [part for one in config for part in ("--set", one)]
+    done = run("eval", "run", "--data", data.path, "--memory", "cascade", *changes, "--out", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    told = [orjson.loads(file.read_bytes())["result"] for file in tmp_path.rglob("query.*.json")]
+    quick = sum(one["confidence"] >= 0.912 for one in told)
+    assert 0 < quick < 5
+    line = f"answered by quick rag-slice-bm25 {quick}, slow first {5 - quick} (threshold 0.912)"
+    assert any(one.split(maxsplit=1) == ["cascade", line] for one in done.stdout.splitlines())
+    shown = orjson.loads(run("eval", "show", tmp_path / "run", "--json").stdout)
+    assert (shown["cascade"]["quick"], shown["cascade"]["slow"]) == (quick, 5 - quick)
