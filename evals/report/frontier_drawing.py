@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from evals.frontier.frontier import Frontier
+from evals.report.label_places import Segment, Wanted, places
 from evals.scoring.lafs import LONGEST_BUDGET_SECONDS, SHORTEST_BUDGET_SECONDS, OperatingPoint
 from evals.statistics.intervals import Interval
 
 _TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 14, 18, 40
-_LETTER = 6.3
-"""Width of a letter of a label, in units of the drawing."""
-_LINE = 13
+_MOST_TENTHS = 5
+"""Above so many tenths on an axis it names every second one."""
 _LONGEST = 26
 """Letters of a label."""
 
@@ -30,6 +30,7 @@ class Mark:
     label_x: float
     label_y: float
     anchor: str
+    leader: Segment | None
     low: float | None
     high: float | None
     """Ends of the interval, top and bottom, in the drawing."""
@@ -47,8 +48,8 @@ class Drawing:
     bottom: float
     x_ticks: list[tuple[float, str]]
     y_ticks: list[tuple[float, str]]
-    scored: tuple[float, float]
-    """From where to where latency counts."""
+    uncounted: list[tuple[float, float]]
+    """From where to where latency does not count; nothing where the measure is no accuracy."""
     before: str
     """Path of the published points' stairs."""
     after: str
@@ -64,15 +65,31 @@ def draw(frontier: Frontier, width: int, height: int) -> Drawing:
     points = [point for _, point in published] + [point.operating_point for _, point in own]
     slowest = max([LONGEST_BUDGET_SECONDS, *(point.seconds for point in points)])
     quickest = min([SHORTEST_BUDGET_SECONDS, *(point.seconds for point in points)])
-    across = _Across(math.log(quickest / 1.7), math.log(slowest * 2.4), _LEFT, width - _RIGHT)
+    across = _Across(math.log(quickest / 1.7), math.log(slowest * 3), _LEFT, width - _RIGHT)
     highs = [point.accuracy for point in points]
     highs += [point.interval.high for _, point in own if point.interval]
-    down = _Down(min(1.0, math.ceil(10 * max(highs) + 0.4) / 10), _TOP, height - _BOTTOM)
+    lows = [point.accuracy for point in points]
+    lows += [point.interval.low for _, point in own if point.interval]
+    down = _Down(
+        max(0.0, math.floor(10 * min(lows) - 0.5) / 10),
+        min(1.0, math.ceil(10 * max(highs) + 0.4) / 10),
+        _TOP,
+        height - _BOTTOM,
+    )
     stairs_before = _stairs([point for _, point in published])
     stairs_after = _stairs(points)
     end = math.exp(across.high)
     labels = [_Label(name, point.seconds, point.accuracy, False) for name, point in published]
     labels += [_Label(name, point.seconds, point.value, True, point.interval) for name, point in own]
+    lines = [
+        line for stairs in (stairs_before, stairs_after) for line in _segments(stairs, end, across, down)
+    ]
+    lines += [
+        (across(one.seconds), down(one.interval.high), across(one.seconds), down(one.interval.low))
+        for one in labels
+        if one.interval
+    ]
+    grid: list[Segment] = [(_LEFT, y, width - _RIGHT, y) for y, _ in down.ticks]
     every = 2 if width < 500 else 1
     return Drawing(
         width=width,
@@ -86,12 +103,17 @@ def draw(frontier: Frontier, width: int, height: int) -> Drawing:
             for tick in _TICKS
             if across.low <= math.log(tick) <= across.high and (every == 1 or str(tick)[0] == "1")
         ],
-        y_ticks=[(down(step / 10), f"{10 * step} %") for step in range(0, round(10 * down.high) + 1, 2)],
-        scored=(across(SHORTEST_BUDGET_SECONDS), across(LONGEST_BUDGET_SECONDS)),
+        y_ticks=down.ticks,
+        uncounted=[
+            (_LEFT, across(SHORTEST_BUDGET_SECONDS)),
+            (across(LONGEST_BUDGET_SECONDS), width - _RIGHT),
+        ]
+        if published
+        else [],
         before=_path(stairs_before, end, across, down),
         after=_path(stairs_after, end, across, down),
         gained=_area(stairs_before, stairs_after, across, down) if published else "",
-        marks=_marks(labels, across, down, width, _along(stairs_after, end, across, down)),
+        marks=_marks(labels, across, down, lines, grid),
     )
 
 
@@ -118,12 +140,21 @@ class _Across:
 
 @dataclass(frozen=True, slots=True)
 class _Down:
+    low: float
     high: float
     top: float
     bottom: float
 
     def __call__(self, share: float) -> float:
-        return round(self.bottom - share / self.high * (self.bottom - self.top), 1)
+        part = (share - self.low) / (self.high - self.low)
+        return round(self.bottom - part * (self.bottom - self.top), 1)
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """Every tenth with its name, or every second one on a long axis."""
+        first, last = round(10 * self.low), round(10 * self.high)
+        every = 1 if last - first <= _MOST_TENTHS else 2
+        return [(self(step / 10), f"{10 * step} %") for step in range(first, last + 1) if step % every == 0]
 
 
 def _stairs(points: Sequence[OperatingPoint]) -> list[tuple[float, float]]:
@@ -163,80 +194,43 @@ def _height(stairs: Sequence[tuple[float, float]], seconds: float) -> float:
     return max((share for start, share in stairs if start <= seconds), default=0.0)
 
 
-def _along(
+def _segments(
     stairs: Sequence[tuple[float, float]], end: float, across: _Across, down: _Down
-) -> list[tuple[float, float]]:
-    """Points along the stairs, close enough that no label slips between two."""
-    points = []
+) -> list[Segment]:
+    """The level and upright parts of stairs, up to the right edge."""
+    found: list[Segment] = []
     for (seconds, share), (until, rise) in pairwise([*stairs, (end, stairs[-1][1])] if stairs else []):
         x0, x1, y0, y1 = across(seconds), across(until), down(share), down(rise)
-        points += [(x0 + (x1 - x0) * part / 40, y0) for part in range(41)]
-        points += [(x1, y0 + (y1 - y0) * part / 20) for part in range(21)]
-    return points
+        found += [(x0, y0, x1, y0), (x1, min(y0, y1), x1, max(y0, y1))]
+    return found
 
 
 def _marks(
     labels: Sequence[_Label],
     across: _Across,
     down: _Down,
-    width: int,
-    lines: Sequence[tuple[float, float]],
+    lines: Sequence[Segment],
+    faint: Sequence[Segment],
 ) -> list[Mark]:
-    """Each label where it covers least: another one or a point, the edge, a line."""
-    centres = [(across(label.seconds), down(label.share)) for label in labels]
-    taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in centres]
-    marks = []
-    for label, (x, y) in zip(labels, centres, strict=True):
+    wanted = []
+    for label in labels:
         name = label.name if len(label.name) <= _LONGEST else f"{label.name[: _LONGEST - 1]}…"
         value = f"{100 * label.share:.1f} % at {label.seconds:.3g} s"
-        wide = _LETTER * max(len(name), len(value))
-        places: list[tuple[float, str, float, float, tuple[float, float, float, float]]] = []
-        for anchor, dx, dy in _PLACES:
-            left = {"start": x + dx, "end": x + dx - wide, "middle": x - wide / 2}[anchor]
-            box = (left, y + dy - _LINE + 2, left + wide, y + dy + _LINE + 2)
-            outside = sum(
-                max(0.0, over) for over in (_LEFT - box[0], box[2] - width, -box[1], box[3] - down.bottom)
-            )
-            crossed = sum(box[0] < u < box[2] and box[1] < v < box[3] for u, v in lines)
-            cost: float = sum(_overlap(box, other) for other in taken) + 40 * outside + 12 * crossed
-            places.append((cost + len(places), anchor, dx, dy, box))
-        _, anchor, dx, dy, box = min(places, key=lambda place: place[0])
-        taken.append(box)
-        interval = label.interval
-        marks.append(
-            Mark(
-                x=x,
-                y=y,
-                own=label.own,
-                label=name,
-                value=value,
-                label_x=round(x + dx, 1),
-                label_y=round(y + dy, 1),
-                anchor=anchor,
-                low=down(interval.low) if interval else None,
-                high=down(interval.high) if interval else None,
-            )
+        wanted.append(Wanted(across(label.seconds), down(label.share), (name, value), label.own))
+    inside = (across.left, down.top - _TOP, across.right + _RIGHT, down.bottom)
+    return [
+        Mark(
+            x=one.x,
+            y=one.y,
+            own=label.own,
+            label=one.lines[0],
+            value=one.lines[1],
+            label_x=place.x,
+            label_y=place.y,
+            anchor=place.anchor,
+            leader=place.leader,
+            low=down(label.interval.low) if label.interval else None,
+            high=down(label.interval.high) if label.interval else None,
         )
-    return marks
-
-
-_PLACES: list[tuple[str, float, float]] = [
-    (anchor, dx, dy)
-    for far in (1, 2.4)
-    for anchor, dx, dy in (
-        ("start", 11, -1 if far == 1 else 26),
-        ("end", -11, -1 if far == 1 else 26),
-        ("middle", 0, -22 * far),
-        ("middle", 0, 20 * far),
-        ("start", 9, -20 * far),
-        ("end", -9, -20 * far),
-        ("start", 9, 18 * far),
-        ("end", -9, 18 * far),
-    )
-]
-
-
-def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> float:
-    across = min(one[2], other[2]) - max(one[0], other[0])
-    down = min(one[3], other[3]) - max(one[1], other[1])
-    return across * down if across > 0 and down > 0 else 0.0
+        for label, one, place in zip(labels, wanted, places(wanted, lines, faint, inside), strict=True)
+    ]
