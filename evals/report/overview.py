@@ -28,7 +28,6 @@ STAGES = {
     "opened": "opened",
     "cited": "cited",
     "in_context": "in the reader's context",
-    "answered": "answered right",
 }
 """How far gold comes, in order."""
 
@@ -66,7 +65,7 @@ class OutcomeRow:
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """A stage that gold comes to: the mean share of its pieces."""
+    """A stage that gold comes to: over questions, the mean share of a question's pieces."""
 
     name: str
     share: float
@@ -109,6 +108,8 @@ class Overview:
     @property
     def has_reader(self) -> bool:
         return self.accuracy.count > 0
+    from_gold: Share
+    """Of the questions: right, with every piece of gold cited."""
 
 
 def overview(run: ReportedRun, chapters: Sequence[Chapter]) -> Overview:
@@ -151,6 +152,7 @@ def right_share(run: ReportedRun, results: Iterable[QuestionResult]) -> Share:
     scores = {one.question_id: one.mean_score for one in results if one.mean_score is not None}
     if not scores:
         return Share(None, None, 0)
+        from_gold=_from_gold(run),
     interval = share_interval(scores, lambda: (run.gold, "")).ends
     return Share(fmean(scores.values()), interval, len(scores))
 
@@ -211,6 +213,12 @@ def _classes(run: ReportedRun) -> list[ClassRow]:
         for kind in rules().order
         if counted[kind]
     ]
+def _from_gold(run: ReportedRun) -> Share:
+    told = [one.funnel.answered_from_gold for one in run.traces.values()]
+    known = [float(one) for one in told if one is not None]
+    return Share(fmean(known) if known else None, None, len(known))
+
+
 
 
 def _settings(run: ReportedRun) -> list[tuple[str, str]]:
