@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from evals.recorded import RecordedRun
+from evals.runs.idle_switches import told_idle
 from evals.runs.latency import machine_load
 
 
@@ -16,6 +17,7 @@ class About(StrEnum):
     FORCED = "forced"
     REVISION = "revision"
     LOAD = "load"
+    IDLE = "idle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ def _remarks(run: RecordedRun) -> Iterator[Remark]:
             f"Revision {record.revision}: read by {reader.model if reader else 'nobody'}, judged by "
             f"{judge.model if judge else 'nobody'}.",
         )
+    if idle := told_idle(record.config):
+        yield Remark(About.IDLE, idle)
     answers = [query for result in run.results.values() for query in result.answers]
     if busy := machine_load(answers)["note"]:
         yield Remark(About.LOAD, f"{busy}.")

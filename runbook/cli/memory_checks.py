@@ -33,6 +33,11 @@ def _refuse_unknown(config: RunConfig, name: str) -> None:
     key = "--memory" if name == config.memory else "retrieval.cascade"
     if config.memory == CASCADE == name:
         raise Mistake("retrieval.cascade: a cascade is made of other memories than itself")
+    if config.memory == CASCADE and name == "vanilla":
+        raise Mistake(
+            "retrieval.cascade: vanilla is bare only by itself: name agent, and take its aids away by "
+            "--no-workflow and so on"
+        )
     if name in AGENTS:
         return
     try:

@@ -5,6 +5,7 @@ from typer import Exit
 
 from evals.runs.config import RunConfig
 from evals.runs.estimates import Estimate, Kind, estimate, haystacks_of
+from evals.runs.idle_switches import told_idle
 from evals.sampling import JUDGE_SAMPLING, READER_SAMPLING
 from manifests.store import Store
 from runbook.agents import Agent, UnknownAgentError
@@ -42,6 +43,8 @@ def plan(config: RunConfig, console: Console) -> None:
         haystacks=haystacks_of(prepared.data, prepared.questions, entries, retrieval_cache()),
     )
     _estimate(found, console)
+    if idle := told_idle(config):
+        console.print(inert(idle), markup=False, highlight=False, soft_wrap=True)
     _untold(config, console)
     for line in dict.fromkeys(missing):
         console.print(inert(f"missing: {line}"), markup=False, highlight=False, soft_wrap=True)

@@ -15,6 +15,7 @@ from evals.runs.config import RunConfig, RunRecord
 from evals.runs.execute import execute
 from evals.runs.folder import RunFailure, RunFolder, refuse_taken
 from evals.runs.gates import nothing_answered
+from evals.runs.idle_switches import told_idle
 from evals.runs.records import now
 from evals.runs.results import load_figures
 from evals.runs.room import Room
@@ -40,6 +41,7 @@ from runbook.cli.preparing import (
 )
 from runbook.cli.progress import run_progress
 from runbook.cli.tables import print_summary
+from runbook.cli.terminal import inert
 from runbook.cli.unchanged import (
     refuse_changed_agent,
     refuse_changed_data,
@@ -204,6 +206,8 @@ def open_stages(
     `builders` processes build the haystacks, those of coming questions too, where there are several.
     """
     config = prepared.config
+    if idle := told_idle(config):
+        console.print(inert(idle), markup=False, highlight=False, soft_wrap=True)
     passed_over: list[str] = []
     memory = stack.enter_context(open_memory(config, prepared.data, cancel, console, passed_over.append))
     store = Store.open(config.store)

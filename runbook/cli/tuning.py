@@ -40,6 +40,7 @@ def tune(
     stopped and resumed.
     """
     _refuse_missing_extra()
+    from evals.tuning.idle_dimensions import refuse_idle
     from evals.tuning.plan import plan_of
     from evals.tuning.record import recorded
     from evals.tuning.study_file import StudyError, read_study
@@ -50,6 +51,7 @@ def tune(
     console = terminal(stderr=as_json)
     try:
         plan = plan_of(read_study(file), file, store_folder(None))
+        refuse_idle(plan)
         _refuse_unfit(plan)
         folder = (out or file.with_suffix("")).resolve()
         with recorded(plan, folder):

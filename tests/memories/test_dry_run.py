@@ -75,3 +75,14 @@ def test_what_a_memory_lacks_is_missing_in_a_dry_run_too(bench, run):
     missing = [line for line in told.stdout.splitlines() if line.startswith("missing: ")]
     assert any("needs an embedding model" in line for line in missing)
     assert any("needs a chat model" in line for line in missing)
+
+
+def test_an_ablation_of_what_scout_does_not_read_is_told_before_and_after(bench, run, tmp_path):
+    vanilla = ("eval", "run", "--data", bench.data.path, "--memory", "vanilla", "--sandbox", "process")
+    line = "Agent scout reads neither prompt nor candidates, so --memory vanilla changes nothing"
+    planned = run(*vanilla, "--dry-run")
+    assert planned.stdout.count(line) == 1, planned.stderr
+    done = run(*vanilla, "--limit", "1", "--out", tmp_path / "run")
+    assert done.stdout.startswith(line), done.stderr
+    shown = json.loads(run("eval", "show", tmp_path / "run", "--json").stdout)
+    assert any(one["about"] == "idle" and one["text"].startswith(line) for one in shown["remarks"])
