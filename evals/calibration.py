@@ -18,6 +18,7 @@ from evals.statistics.intervals import wilson_interval
 from instructions import JudgeKind
 from runbook.complaints import of_system, of_validation
 
+_MOST_FAULTS = 30
 Said = Literal[0, 1] | None
 """A judge's label; None where it gave no usable verdict."""
 
@@ -92,18 +93,24 @@ def read_cases(path: Path) -> list[Case]:
     except OSError as error:
         raise CasesError(of_system(error)) from None
     cases: dict[str, Case] = {}
+    faults: list[str] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             case = Case.model_validate(orjson.loads(line))
         except ValidationError as error:
-            raise CasesError(f"{path}:{number}: {of_validation(error)}") from None
+            faults.append(f"{path}:{number}: {of_validation(error)}")
+            continue
         except orjson.JSONDecodeError as error:
-            raise CasesError(f"{path}:{number}: no JSON: {error} (one case a line)") from None
+            faults.append(f"{path}:{number}: no JSON: {error} (one case a line)")
+            continue
         if case.id in cases:
-            raise CasesError(f"{path}:{number}: the id {case.id!r} occurs twice (ids are unique)")
+            faults.append(f"{path}:{number}: the id {case.id!r} occurs twice (ids are unique)")
         cases[case.id] = case
+    if faults:
+        more = [f"and {len(faults) - _MOST_FAULTS} more lines"] if len(faults) > _MOST_FAULTS else []
+        raise CasesError("\n".join([*faults[:_MOST_FAULTS], *more]))
     if not cases:
         raise CasesError(f"{path} holds no case")
     return list(cases.values())

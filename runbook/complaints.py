@@ -84,6 +84,11 @@ def of_validation(error: ValidationError) -> str:
     return "; ".join([*lines, *more])
 
 
+def faults_of(error: ValidationError) -> list[tuple[tuple[int | str, ...], str]]:
+    """All that does not fit a model, each with its place and as `key: message`."""
+    return [(one["loc"], _fault(one)) for one in error.errors(include_url=False, include_input=False)]
+
+
 def of_any(error: Exception) -> str:
     """One line for any error that reading or writing a record can end in."""
     if isinstance(error, ValidationError):

@@ -19,12 +19,15 @@ TOML or JSON, by suffix:
 """
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from runbook.complaints import faults_of
+from runbook.toml_places import Fault, TomlPlaces, told_faults
 from runbook.toml_reading import TomlError, parse_toml
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -81,15 +84,15 @@ def load_errata(path: Path) -> Errata:
         raise ErrataError(f"{path} cannot be read: {error.strerror or error}") from error
     if len(data) > MAX_BYTES:
         raise ErrataError(f"{path} is over {MAX_BYTES} bytes: no errata file is that long")
+    content = _parsed(path, data)
+    faults: list[Fault] = list(_twice(content))
     try:
-        errata = Errata.model_validate(_parsed(path, data))
+        errata = Errata.model_validate(content)
     except ValidationError as error:
-        raise ErrataError(f"{path}: {_first(error)}") from None
-    seen: set[str] = set()
-    for one in errata.question:
-        if one.id in seen:
-            raise ErrataError(f"{path}: question {one.id!r} stands there twice: keep one")
-        seen.add(one.id)
+        faults += faults_of(error)
+    if faults:
+        places = TomlPlaces("" if path.suffix == ".json" else data.decode())
+        raise ErrataError(told_faults(path, places, faults))
     return errata.model_copy(update={"sha256": hashlib.sha256(data).hexdigest()})
 
 
@@ -104,8 +107,13 @@ def _parsed(path: Path, data: bytes) -> Any:
         raise ErrataError(f"{path} is no valid TOML: {error}") from None
 
 
-def _first(error: ValidationError) -> str:
-    fault = error.errors()[0]
-    place = ".".join(str(part) for part in fault["loc"])
-    message = fault["msg"].removeprefix("Value error, ")
-    return f"{place}: {message}" if place else message
+def _twice(content: Any) -> Iterator[Fault]:
+    """Questions that stand there again, in whatever form the rest is."""
+    questions = content.get("question") if isinstance(content, dict) else None
+    seen: set[str] = set()
+    for place, one in enumerate(questions if isinstance(questions, list) else ()):
+        question_id = one.get("id") if isinstance(one, dict) else None
+        if isinstance(question_id, str) and question_id in seen:
+            yield ("question", place, "id"), f"question {question_id!r} stands there twice: keep one"
+        elif isinstance(question_id, str):
+            seen.add(question_id)

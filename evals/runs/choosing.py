@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from evals.question import EvalQuestion
 
+_MOST_NAMED = 20
+
 
 class ChoiceError(ValueError):
     """The settings choose no question, or one that does not exist; the message says which."""
@@ -35,7 +37,7 @@ def choose(questions: Sequence[EvalQuestion], choice: Choice) -> list[EvalQuesti
     chosen = list(questions)
     if choice.ids is not None:
         if unknown := [one for one in choice.ids if one not in by_id]:
-            raise ChoiceError(f"there is no question {unknown[0]!r}")
+            raise ChoiceError(_no_such(unknown))
         chosen = [by_id[one] for one in dict.fromkeys(choice.ids)]
     if choice.limit is not None:
         chosen = chosen[: choice.limit]
@@ -44,6 +46,12 @@ def choose(questions: Sequence[EvalQuestion], choice: Choice) -> list[EvalQuesti
         chosen = stratified_sample(chosen, choice.sample, draw)
     draw.shuffle(chosen)
     return chosen
+
+
+def _no_such(unknown: Sequence[str]) -> str:
+    named = ", ".join(map(repr, unknown[:_MOST_NAMED]))
+    more = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
+    return f"there is no question {named}{more}"
 
 
 def stratified_sample(

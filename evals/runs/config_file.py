@@ -8,8 +8,9 @@ from pydantic import ValidationError
 
 from evals.runs.config import RunConfig
 from evals.sampling import JUDGE_SAMPLING, READER_SAMPLING
-from runbook.complaints import of_system, of_validation
+from runbook.complaints import faults_of, of_system, of_validation
 from runbook.endpoint.config import Sampling
+from runbook.toml_places import TomlPlaces, told_faults
 from runbook.toml_reading import TomlError, parse_toml
 from runbook.toml_reading import read_toml as read_table
 
@@ -37,22 +38,32 @@ def read_config(
     Raises:
         ConfigError: the file cannot be read, or a key or value does not fit.
     """
-    settings = {"store": store} | (_from_file(file) if file is not None else {})
+    settings: dict[str, Any] = {"store": store} | (_from_file(file) if file is not None else {})
     for key, value in options.items():
         _put(settings, key.split("."), value)
     for change in changes:
         _put(settings, *_parsed(change))
-    return config_of(settings, f"{file}: " if file is not None else "")
+    if file is None:
+        return config_of(settings, "")
+    try:
+        return checked(settings)
+    except ValidationError as error:
+        raise ConfigError(told_faults(file, TomlPlaces.of_file(file), faults_of(error))) from None
 
 
 def config_of(settings: dict[str, Any], where: str) -> RunConfig:
     """The settings of a run from a table of them. Raises ConfigError, whose message begins with `where`."""
-    for role, usual in (("reader", READER_SAMPLING), ("judge", JUDGE_SAMPLING)):
-        _fill_in(settings.get(role), usual)
     try:
-        return RunConfig.model_validate(settings)
+        return checked(settings)
     except ValidationError as error:
         raise ConfigError(f"{where}{of_validation(error)}") from None
+
+
+def checked(settings: dict[str, Any]) -> RunConfig:
+    """The settings of a run from a table of them. Raises ValidationError."""
+    for role, usual in (("reader", READER_SAMPLING), ("judge", JUDGE_SAMPLING)):
+        _fill_in(settings.get(role), usual)
+    return RunConfig.model_validate(settings)
 
 
 def read_toml(file: Path) -> dict[str, Any]:

@@ -17,7 +17,8 @@ from evals.scoring.eval_function import parse_eval_function
 from evals.scoring.lafs import REFERENCE
 from evals.tuning.space import Setting, Space, space_of
 from evals.tuning.split import Split, SplitError, split
-from evals.tuning.study_file import StudyError, StudyFile
+from evals.tuning.study_file import SpaceError, StudyError, StudyFile
+from runbook.toml_places import TomlPlaces, told_faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +99,8 @@ def plan_of(study: StudyFile, file: Path, store: Path) -> Plan:
 
     try:
         space = space_of(study, check)
-    except StudyError as error:
-        raise StudyError(f"{file}: {error}") from None
+    except SpaceError as error:
+        raise StudyError(told_faults(file, TomlPlaces.of_file(file), error.faults)) from None
     data = load_data_root(base.data, base.tier)
     measure = _measure(base, data)
     objective = _objective(study, base, file)

@@ -13,8 +13,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from evals.runs.config import RunConfig
 from evals.runs.measuring import MEASURED_ALIKE
-from evals.tuning.study_file import Scalar, StudyError, StudyFile, flat
+from evals.tuning.study_file import Scalar, SpaceError, StudyError, StudyFile, flat
 from runbook.complaints import of_validation
+from runbook.toml_places import Fault
 
 Setting = Mapping[str, Scalar]
 """A value for each dimension of the space: of a key itself, or the option of a variant."""
@@ -116,28 +117,49 @@ def space_of(study: StudyFile, check: Callable[[Mapping[str, Any]], object]) -> 
         check: raises ValueError for changes, by dotted key, that do not fit the base.
 
     Raises:
-        StudyError: it is empty, or a key or value is none of a run's settings, each tried alone on the base.
+        SpaceError: it is empty, or keys or values are none of a run's settings, each tried alone on the base.
     """
-    dimensions: dict[str, Dimension] = {
-        key: _dimension(key, value) for key, value in flat(study.space).items()
-    }
+    dimensions: dict[str, Dimension] = {}
+    faults: list[Fault] = []
+    for key, value in flat(study.space).items():
+        try:
+            dimensions[key] = _dimension(key, value)
+        except StudyError as error:
+            faults.append((_place(key, study), str(error)))
     for name, options in study.variants.items():
         if name in RunConfig.model_fields or name in dimensions:
-            raise StudyError(f"variants.{name}: a variant needs a name that is no setting's")
-        dimensions[name] = tuple(options)
-    _refuse_empty(dimensions)
-    _refuse_twice(study)
+            faults.append(
+                (_place(name, study), f"variants.{name}: a variant needs a name that is no setting's")
+            )
+        else:
+            dimensions[name] = tuple(options)
+    faults += [*_twice(study)]
     space = Space(dimensions, study.variants)
-    for name, dimension in dimensions.items():
-        for value in (dimension.low, dimension.high) if isinstance(dimension, Range) else dimension:
-            changes = space.changes({name: value})
-            for key in changes:
-                _refuse_key(name, key)
+    for name in dimensions:
+        faults += [(_place(name, study), fault) for fault in _unfit(name, space, check, study)]
+    if faults:
+        raise SpaceError(faults)
+    _refuse_empty(dimensions)
+    return space
+
+
+def _unfit(
+    name: str, space: Space, check: Callable[[Mapping[str, Any]], object], study: StudyFile
+) -> Iterator[str]:
+    """What is wrong with the values of one dimension, each tried alone on the base."""
+    dimension = space.dimensions[name]
+    wrong: set[str] = set()
+    for value in (dimension.low, dimension.high) if isinstance(dimension, Range) else dimension:
+        changes = space.changes({name: value})
+        fault = next((fault for key in changes if (fault := _no_setting(name, key))), "")
+        if not fault:
             try:
                 check(changes)
             except ValueError as error:
-                raise StudyError(f"{_place(name, study)} = {value!r}: {error}") from None
-    return space
+                fault = f"{'.'.join(_place(name, study))} = {value!r}: {error}"
+        if fault and fault not in wrong:
+            wrong.add(fault)
+            yield fault
 
 
 def _dimension(key: str, value: Any) -> Dimension:
@@ -158,36 +180,37 @@ def _dimension(key: str, value: Any) -> Dimension:
 
 def _refuse_empty(dimensions: Mapping[str, Dimension]) -> None:
     if not dimensions:
-        raise StudyError("the space is empty: name what to try under [space] or [variants.NAME.OPTION]")
+        empty = "the space is empty: name what to try under [space] or [variants.NAME.OPTION]"
+        raise SpaceError([(("space",), empty)])
     for name, dimension in dimensions.items():
         if not isinstance(dimension, Range) and not dimension:
-            raise StudyError(f"space.{name}: there is nothing to choose from")
+            raise SpaceError([(("space", name), f"space.{name}: there is nothing to choose from")])
     if all(not isinstance(one, Range) and len(one) == 1 for one in dimensions.values()):
-        raise StudyError("the space holds one setting only: there is nothing to tune")
+        raise SpaceError([(("space",), "the space holds one setting only: there is nothing to tune")])
 
 
-def _refuse_twice(study: StudyFile) -> None:
-    """A key that two dimensions set would be whatever came last."""
+def _twice(study: StudyFile) -> Iterator[Fault]:
+    """Keys that two dimensions set, which would be whatever came last."""
     owners = dict.fromkeys(flat(study.space), "space")
     for name, options in study.variants.items():
         keys = {key for option in options.values() for key in flat(option)}
-        for key in keys:
+        for key in sorted(keys):
             if key in owners:
-                raise StudyError(f"{key} is tried twice: in {owners[key]} and in variants.{name}")
+                yield _place(name, study), f"{key} is tried twice: in {owners[key]} and in variants.{name}"
         owners |= dict.fromkeys(keys, f"variants.{name}")
 
 
-def _refuse_key(name: str, key: str) -> None:
+def _no_setting(name: str, key: str) -> str:
+    """Why a key cannot be tried; empty where it can."""
     top = key.partition(".")[0]
     if top not in RunConfig.model_fields:
         close = get_close_matches(top, RunConfig.model_fields, 1)
         meant = f"; did you mean {close[0]}?" if close else ""
-        raise StudyError(f"{name}: there is no setting {key!r}{meant}")
+        return f"{name}: there is no setting {key!r}{meant}"
     if top in MEASURING:
-        raise StudyError(
-            f"{name}: {top} says what is measured, so it is the same in all settings: put it into [base]"
-        )
+        return f"{name}: {top} says what is measured, so it is the same in all settings: put it into [base]"
+    return ""
 
 
-def _place(name: str, study: StudyFile) -> str:
-    return f"variants.{name}" if name in study.variants else f"space.{name}"
+def _place(name: str, study: StudyFile) -> tuple[str, ...]:
+    return ("variants", name) if name in study.variants else ("space", *name.split("."))

@@ -6,13 +6,14 @@
 [variants.NAME.OPTION]   keys that change together; one option of each name is tried at a time
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from runbook.complaints import of_system, of_validation
+from runbook.complaints import faults_of, of_system
+from runbook.toml_places import Fault, TomlPlaces, told_faults
 from runbook.toml_reading import TomlError, read_toml
 
 Scalar = bool | int | float | str
@@ -20,6 +21,14 @@ Scalar = bool | int | float | str
 
 class StudyError(ValueError):
     """The study cannot be done as its file says; the message names file, key and mend."""
+
+
+class SpaceError(StudyError):
+    """What is wrong with the space of a study, each with its place in the file."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        super().__init__("\n".join(text for _, text in faults))
+        self.faults = faults
 
 
 class StudyOptions(BaseModel):
@@ -82,7 +91,7 @@ def read_study(file: Path) -> StudyFile:
     except TomlError as error:
         raise StudyError(str(error)) from None
     except ValidationError as error:
-        raise StudyError(f"{file}: {of_validation(error)}") from None
+        raise StudyError(told_faults(file, TomlPlaces.of_file(file), faults_of(error))) from None
 
 
 def flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:

@@ -30,8 +30,9 @@ from runbook.agents.texts import (
     check_words,
     clash,
 )
-from runbook.complaints import of_validation
+from runbook.complaints import faults_of
 from runbook.gateway.records import Wire
+from runbook.toml_places import TomlPlaces, told_faults
 from runbook.toml_reading import TomlError, parse_toml
 from runbook.traces.streams import STREAMS
 
@@ -46,8 +47,6 @@ PROMPT_FILE = "prompt.md"
 """Where in HOME the prompt lies for `{prompt_file}`."""
 LARGEST = 256 * 1024
 """Bytes of an adapter's file."""
-LONGEST_COMPLAINT = 1000
-"""Characters of what is wrong with one."""
 
 
 class _Part(BaseModel):
@@ -216,10 +215,6 @@ def read_adapter(data: bytes, origin: str) -> Adapter:
     except TomlError as error:
         raise AdapterError(f"{origin}: {error}") from None
     except ValidationError as error:
-        raise AdapterError(f"{origin}: {_one_line(of_validation(error))}") from None
-
-
-def _one_line(complaint: str) -> str:
-    """A complaint whose keys may be any text of the file."""
-    line = "".join(mark if mark.isprintable() else " " for mark in complaint.replace(".[key]", ""))
-    return line if len(line) <= LONGEST_COMPLAINT else line[:LONGEST_COMPLAINT] + " ..."
+        # Of a key that is wrong, the library tells "[key]" beside it.
+        faults = [(place, told.replace(".[key]", "")) for place, told in faults_of(error)]
+        raise AdapterError(told_faults(origin, TomlPlaces(data.decode()), faults)) from None

@@ -79,3 +79,13 @@ def test_a_wrong_line_is_named(tmp_path, line, complaint):
     file.write_text(json.dumps(case(0, "right", 1)) + "\n" + line)
     with pytest.raises(CasesError, match=complaint):
         read_cases(file)
+
+
+def test_all_lines_that_are_no_cases_are_told_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "cases.jsonl"
+    file.write_text('{"id": "a"}\n\nnot json\n')
+    with pytest.raises(CasesError) as refused:
+        read_cases(file)
+    first, second = str(refused.value).splitlines()
+    assert first.startswith(f"{file}:1: ")
+    assert second.startswith(f"{file}:3: no JSON")

@@ -125,3 +125,25 @@ def test_suspect_scores_of_a_run_are_listed_and_stay(data_root: Path, tmp_path: 
         "q-2": ["negated"],
     }
     assert {doubt.question_id: doubt.score for doubt in found} == {"q-1": 0, "q-2": 1}
+
+
+def test_everything_that_is_wrong_with_a_file_is_told_at_once_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "errata.toml"
+    file.write_text(
+        'format = 2\nname = "x"\nversion = "1"\n'
+        '[[question]]\nid = "q-1"\nexclude = true\nreason = ""\n'
+        '[[question]]\nid = "q-1"\nreason = "twice, and says nothing"\n'
+        '[[question]]\nid = "q-2"\nexclued = true\nreason = "a slip"\n'
+    )
+    with pytest.raises(ErrataError) as refused:
+        load_errata(file)
+    told = str(refused.value).splitlines()
+    assert told[0] == f"{file} has 5 faults:"
+    for line, words in (
+        (1, "format"),
+        (7, "reason"),
+        (8, "say either"),
+        (9, "stands there twice"),
+        (13, "exclued"),
+    ):
+        assert any(f"  line {line}: " in one and words in one for one in told), (line, words, told)

@@ -92,3 +92,23 @@ def test_runs_that_count_tokens_otherwise_differ_in_their_reader(tmp_path: Path,
     other = arm(tmp_path / "other", data_root, reader=READER, judge=JUDGE, token_counter="endpoint")
     (found,) = compare(one, [other], {})[0].differences
     assert (found.aspect, found.what) == (Aspect.READER, "token_counter")
+
+
+def test_all_faults_of_a_matrix_come_at_once_and_those_of_run_once(tmp_path: Path) -> None:
+    file = tmp_path / "matrix.toml"
+    file.write_text(
+        'referenc = "a"\n[run]\ndata = "d"\ntimeout = "long"\n'
+        '[arms.a]\nmemry = "none"\n[arms.b]\nbudget = 0\n[arms."c d"]\nmemory = "none"\n'
+    )
+    with pytest.raises(ConfigError) as refused:
+        read_plan(file, store=tmp_path)
+    told = str(refused.value).splitlines()
+    assert told[0] == f"{file} has 5 faults:"
+    for line, words in (
+        (1, "referenc"),
+        (4, "run: timeout"),
+        (6, "arms.a: memry"),
+        (8, "budget"),
+        (9, "folder"),
+    ):
+        assert sum(f"  line {line}: " in one and words in one for one in told) == 1, (line, words, told)

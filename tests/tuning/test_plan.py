@@ -9,6 +9,7 @@ from evals.tuning.plan import Plan, plan_of
 from evals.tuning.record import recorded
 from evals.tuning.space import Range, Space
 from evals.tuning.study_file import StudyError, read_study
+from tests.data_roots import write_data_root
 from tests.tuning.conftest import MakeStudy
 
 READER = '[base.reader]\nmodel = "qwen3.5-9b"\nbase_url = "http://127.0.0.1:9/v1"\n'
@@ -142,3 +143,18 @@ def test_two_processes_do_not_share_a_study(make_study: MakeStudy, tmp_path: Pat
 def test_a_folder_with_something_else_is_left_alone(make_study: MakeStudy, deep_root: Path) -> None:
     with pytest.raises(StudyError, match="not a study"), recorded(plan(make_study()), deep_root):
         pass
+
+
+def test_all_faults_of_a_space_come_at_once_with_their_lines(tmp_path: Path) -> None:
+    root = write_data_root(tmp_path / "data", questions=4, trajectories=4)
+    file = tmp_path / "study.toml"
+    file.write_text(
+        f'[base]\ndata = "{root}"\nagent = "scout"\n'
+        "[space]\ntimeuot = [30, 60]\nbudget = [0, 5]\neffort = 7\n[variants.agent.x]\nmodel = 'm'\n"
+    )
+    with pytest.raises(StudyError) as refused:
+        plan_of(read_study(file), file, tmp_path / "store")
+    told = str(refused.value).splitlines()
+    assert told[0] == f"{file} has 4 faults:"
+    for line, words in ((5, "timeuot"), (6, "budget"), (7, "effort"), (8, "variants.agent")):
+        assert any(f"  line {line}: " in one and words in one for one in told), (line, words, told)
