@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 
 from evals.report.evidence import GoldPiece, ShownSpan, drawn, gold_pieces, shown_spans
-from evals.report.loading import ReportedRun
+from evals.report.loading import ReportedRun, is_by_agent
 from evals.report.pictures import Studio
 from evals.report.room import ITEM_BYTES, Room, shares
 from evals.report.texts import Excerpt, Texts
@@ -25,6 +25,7 @@ _DIFF_BYTES = 4_000_000
 _MOST_SPANS = 40
 _MOST_STATES = 40
 _MOST_ITEMS = 120
+_NO_AGENT = "This memory has no agent, so there is no timeline."
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,11 @@ class ShownAttempt:
     diff: Excerpt | None
     place: str
     """Its folder, below the run's."""
+
+    @property
+    def by_agent(self) -> bool:
+        """Whether an agent made it, else a memory that searches by itself."""
+        return is_by_agent(self.record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,11 @@ class Chapter:
     def outcome(self) -> str:
         """Of the question; "" where nothing is recorded."""
         return self.result.outcome.value if self.result.outcome else ""
+
+    @property
+    def by_agent(self) -> bool:
+        """Whether an agent had a part in the memory's answer."""
+        return any(attempt.by_agent for attempt in self.attempts)
 
     @property
     def seconds(self) -> float | None:
@@ -131,11 +142,16 @@ def chapter(
         items_left_out=items_left_out,
         response=texts.excerpt(reading.response, room.response) if reading else None,
         reason=texts.excerpt(verdict.reason, room.response) if verdict and verdict.reason else None,
-        phases=phases(query.timings, query.seconds) if query else [],
+        phases=_phases(query) if query else [],
         attempts=_attempts(run, result.question_id, query, texts, room),
         trace=run.traces.get(result.question_id),
         chains=chains if len(chains) > 1 else (),
     )
+
+
+def _phases(query: QueryResult) -> list[Phase]:
+    by_agent = not query.attempts or any(map(is_by_agent, query.attempts))
+    return phases(query.timings, query.seconds, by_agent=by_agent)
 
 
 def asked_text(run: ReportedRun, question_id: str) -> str:
@@ -174,11 +190,12 @@ def _attempts(
     made = []
     for record in records:
         place = run.folder.attempts_folder(question_id) / str(record.number)
-        timeline, problem = _timeline(place, texts, steps, room.step)
+        by_agent = is_by_agent(record)
+        timeline, problem = _timeline(place, texts, steps, room.step) if by_agent else (None, _NO_AGENT)
         made.append(
             ShownAttempt(
                 record=record,
-                phases=phases(record.timings, record.seconds),
+                phases=phases(record.timings, record.seconds, by_agent=by_agent),
                 timeline=timeline,
                 problem=problem,
                 diff=_diff(place, texts, room.diff // max(1, len(records))),

@@ -1,6 +1,6 @@
 """A run as a report reads it: what is damaged or gone is said, and all the rest is shown."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,8 +10,12 @@ from evals.question import EvalQuestion, Gold
 from evals.recorded import RecordedRun
 from evals.report.pictures import Archive
 from evals.runs.folder import RunError, RunFolder
+from evals.runs.remarks import About, remarks_of
 from evals.runs.results import QuestionRecords, QuestionResult
 from evals.traces.run import QuestionTrace, trace_run
+from runbook.memories.answering import NO_SANDBOX
+from runbook.memories.registry import AGENTS
+from runbook.memory import AttemptRecord
 
 
 @dataclass
@@ -38,6 +42,26 @@ class ReportedRun:
         """Whether any stage was repeated."""
         return self.run.record.config.repeats.several
 
+    @cached_property
+    def has_agent(self) -> bool:
+        """Whether an agent answers, or may: without one there is no sandbox, deadline, retry or timeline."""
+        config = self.run.record.config
+        names = {config.memory}
+        if config.memory == "cascade":
+            names = {config.retrieval.cascade.quick, config.retrieval.cascade.slow}
+        return not names.isdisjoint(AGENTS) or any(map(is_by_agent, attempts_of(self.run)))
+
+
+def is_by_agent(attempt: AttemptRecord) -> bool:
+    """Whether an agent made this attempt; a memory that searches by itself starts no sandbox."""
+    return attempt.sandbox != NO_SANDBOX
+
+
+def attempts_of(run: RecordedRun) -> Iterator[AttemptRecord]:
+    """The attempts of each question's first asking."""
+    for result in run.results.values():
+        yield from result.query.result.attempts if result.query else ()
+
 
 def load(path: Path, letter: str) -> ReportedRun:
     """Read a run, finished or not. Raises RunError where it is none, or of another version."""
@@ -60,6 +84,7 @@ def load(path: Path, letter: str) -> ReportedRun:
         notes.append("No question has been asked yet.")
     elif missing := sum(result.query is None for result in results.values()):
         notes.append(f"{missing} of {len(results)} questions have not been asked yet.")
+    notes += [one.text for one in remarks_of(run) if one.about is not About.LOAD]
     questions, gold = _data(run, notes)
     return ReportedRun(
         letter=letter,
@@ -67,7 +92,7 @@ def load(path: Path, letter: str) -> ReportedRun:
         questions=questions,
         gold=gold,
         archive=Archive(record.config.store),
-        traces=_traces(path, damaged=bool(damaged), notes=notes),
+        traces=_traces(run, damaged=bool(damaged), notes=notes),
         notes=notes,
     )
 
@@ -89,16 +114,19 @@ def _data(run: RecordedRun, notes: list[str]) -> tuple[dict[str, EvalQuestion], 
     return {question.id: question for question in data.questions}, data.gold or {}
 
 
-def _traces(path: Path, *, damaged: bool, notes: list[str]) -> dict[str, QuestionTrace]:
+def _traces(run: RecordedRun, *, damaged: bool, notes: list[str]) -> dict[str, QuestionTrace]:
     if damaged:
         notes.append("What agents did is not counted over the run, because of the damaged records.")
         return {}
     try:
-        traces = trace_run(path)
+        traces = trace_run(run.folder.path)
     except RunError as error:
         notes.append(f"What agents did is not counted: {error}")
         return {}
-    untraced = sum(attempt.figures is None for one in traces.questions for attempt in one.attempts)
-    if untraced:
+    without = sum(attempt.figures is None for one in traces.questions for attempt in one.attempts)
+    untraced = without - sum(not is_by_agent(attempt) for attempt in attempts_of(run))
+    if untraced == 1:
+        notes.append("1 attempt has no trace that can be read: its timeline is empty.")
+    elif untraced > 1:
         notes.append(f"{untraced} attempts have no trace that can be read: their timelines are empty.")
     return {one.question_id: one for one in traces.questions}

@@ -11,6 +11,7 @@ NAMES: Mapping[str, str] = {
     "model": "waiting for the model",
     "rate_limit": "held back by rate limits",
     "tools": "tools and the agent itself",
+    "search": "the memory's own search",
     "collect": "collecting files",
     "validate": "validating evidence",
     "render": "rendering the context",
@@ -33,13 +34,17 @@ class Phase:
         return NAMES.get(self.key, self.key)
 
 
-def phases(timings: Mapping[str, float], seconds: float) -> list[Phase]:
-    """The phases that took time. The model's waits are part of what a record calls `agent`."""
+def phases(timings: Mapping[str, float], seconds: float, *, by_agent: bool = True) -> list[Phase]:
+    """The phases that took time. The model's waits are part of what a record calls `agent`.
+
+    Args:
+        by_agent: False where a memory searched by itself, which a record calls `agent` too.
+    """
     known = {name: max(0.0, value) for name, value in timings.items()}
     agent = known.pop("agent", 0.0)
     inside = min(agent, known.get("model", 0.0) + known.get("rate_limit", 0.0))
     split = {name: known.get(name, 0.0) for name in NAMES}
-    split["tools"] = agent - inside
+    split["tools" if by_agent else "search"] = agent - inside
     split["other"] = max(0.0, seconds - sum(split.values()))
     whole = sum(split.values())
     return [Phase(name, value, value / whole) for name, value in split.items() if value > 0]

@@ -33,6 +33,7 @@ from tests.data_roots import write_data_root
 from tests.recorded_runs import JUDGE, READER, STARTED
 
 DEMO = Path(__file__).resolve().parents[2] / "evals" / "demo" / "data"
+_ON_THE_CLOCK = ("candidates", "render", "workspace", "start", "agent")
 _AGENT_OUTCOMES = [Outcome.OK] * 22 + [Outcome.TIMEOUT, Outcome.INVALID_OUTPUT, Outcome.PROVIDER_ERROR]
 
 
@@ -115,6 +116,10 @@ class RunBuilder:
     store: Path
     seed: int = 0
     commands: int = 24
+    load: float | None = None
+    """Programs per processor while each question was asked."""
+    searching: str = ""
+    """Name of a memory without an agent that makes the runs; "" is an agent."""
 
     def write(
         self, path: Path, *, skill: float = 0.6, told: Mapping[str, Told] | None = None, **config: Any
@@ -137,6 +142,14 @@ class RunBuilder:
             "data": self.data_root, "store": self.store, "agent": "codex", "model": "gpt-5.2-codex",
             "effort": "medium", "sandbox": "bubblewrap", "reader": READER, "judge": JUDGE,
         }  # fmt: skip
+        if self.searching:
+            settings |= {
+                "memory": self.searching,
+                "agent": "scout",
+                "model": "",
+                "effort": "",
+                "sandbox": "auto",
+            }
         return RunRecord(
             created_at=STARTED,
             config=RunConfig(**(settings | dict(config))),
@@ -181,14 +194,18 @@ class _Question:
         seconds = chance.lognormvariate(3.4, 0.6)
         spans = self._spans(right)
         attempts = [self._attempt(1, outcome, seconds)]
-        if chance.random() < 0.1:
+        if self._builder.searching:
+            attempts = [_by_search(attempts[0], self._builder.searching)]
+        if chance.random() < 0.1 and not self._builder.searching:
             failed = self._attempt(1, Outcome.INVALID_OUTPUT, seconds / 3)
             attempts = [failed, replace_number(attempts[0], 2)]
         evidence = Evidence(
             memory_markdown=told.note or _note(spans), trajectory_spans=spans, evidence_status="supported"
         )
         good = outcome is Outcome.OK
-        timings: dict[str, float] = {"candidates": 0.9, "render": 0.02}
+        timings: dict[str, float] = {"render": 0.02} | (
+            {} if self._builder.searching else {"candidates": 0.9}
+        )
         for attempt in attempts:
             for name, value in attempt.timings.items():
                 timings[name] = timings.get(name, 0.0) + value
@@ -197,11 +214,13 @@ class _Question:
                 question_id=self._question.id,
                 haystack_digest="h",
                 view_seconds=0.0,
+                load_per_cpu=self._builder.load,
                 evidence_recall=evidence_recall(spans, self._gold) if self._gold and good else None,
                 result=QueryResult(
                     outcome=outcome,
                     seconds=sum(
-                        timings[name] for name in ("candidates", "render", "workspace", "start", "agent")
+                        timings.get(name, 0.0)
+                        for name in ("candidates", "render", "workspace", "start", "agent")
                     ),
                     timings=timings,
                     attempts=attempts,
@@ -275,6 +294,8 @@ class _Question:
     def _keep(self, attempt: AttemptRecord) -> None:
         place = self._folder.attempts_folder(self._question.id) / str(attempt.number)
         (place / "workspace").mkdir(parents=True)
+        if self._builder.searching:
+            return
         events = self._told.events or self._events(attempt)
         lines = [event.model_dump_json(exclude_defaults=True) for event in events]
         (place / "trace.jsonl").write_bytes(
@@ -369,6 +390,12 @@ class _Question:
                 ),
             )
         )
+
+
+def _by_search(attempt: AttemptRecord, memory: str) -> AttemptRecord:
+    """The attempt as a memory without an agent records it."""
+    own = {"agent": memory, "agent_version": "", "sandbox": "none", "wire": None, "flags": []}
+    return attempt.model_copy(update={**own, "timings": {"agent": attempt.seconds}})
 
 
 def replace_number(attempt: AttemptRecord, number: int) -> AttemptRecord:
