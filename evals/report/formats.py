@@ -65,6 +65,15 @@ def grouped(count: float | None) -> str:
     return NONE if count is None else f"{count:,.0f}".replace(",", "\u202f")
 
 
+def compact(count: int) -> str:
+    """A large count in two or three digits."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= 0.9995 * size:
+            scaled = count / size
+            return f"{scaled:.1f}{_SPACE}{letter}" if scaled < 9.95 else f"{scaled:.0f}{_SPACE}{letter}"
+    return str(count)
+
+
 def counted(count: int, noun: str) -> str:
     """A count with its noun, in the plural by an s."""
     return f"{grouped(count)} {noun}{'' if count == 1 else 's'}"

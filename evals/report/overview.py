@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from evals.comparison.measures import EVIDENCE_HIT
+from evals.report.answerers import Answerer, answerers
 from evals.report.chapter import Chapter
 from evals.report.loading import ReportedRun
+from evals.report.settings import settings_of
 from evals.report.timings import Phase, mean_phases
-from evals.runs.latency import official_latency
+from evals.runs.latency import machine_load, official_latency
+from evals.runs.remarks import About, remarks_of
 from evals.runs.results import QuestionResult
 from evals.runs.score_interval import share_interval
 from evals.runs.spending import spending
@@ -29,7 +32,7 @@ STAGES = {
     "cited": "cited",
     "in_context": "in the reader's context",
 }
-"""How far gold comes, in order."""
+"""How far a question's gold comes, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,26 +93,31 @@ class Overview:
     settings: list[tuple[str, str]]
     questions: int
     asked: int
-    tier_questions: int
-    smoke: bool
     accuracy: Share
     strict: float | None
     hit: Share
     latency: dict[str, float | None]
+    caveat: str
+    """Why the latencies are not to be trusted; "" where they are."""
     spent: dict[str, Any] | None
+    reader: str
+    judge: str
+    """Models; "" where nobody reads or judges."""
+    answerers: list[Answerer]
     types: list[TypeRow]
     phases: list[Phase]
     outcomes: list[OutcomeRow]
     stages: list[StageRow]
+    from_gold: Share
+    """Of the questions: right, with every piece of gold cited."""
     errors: list[tuple[str, int]]
     classes: list[ClassRow]
     notes: list[str]
+    has_agent: bool
 
     @property
     def has_reader(self) -> bool:
         return self.accuracy.count > 0
-    from_gold: Share
-    """Of the questions: right, with every piece of gold cited."""
 
 
 def overview(run: ReportedRun, chapters: Sequence[Chapter]) -> Overview:
@@ -120,30 +128,37 @@ def overview(run: ReportedRun, chapters: Sequence[Chapter]) -> Overview:
     record = run.run.record
     correct = None if run.several or not accuracy.count else sum(result.score or 0 for result in results)
     notes = [*run.notes, *filter(None, [run.archive.problem])]
+    asked_models = answerers(record.config, results)
+    machine = machine_load([query for result in results for query in result.answers])
+    spent = spending([query for result in results for query in result.queries], correct)
     return Overview(
         letter=run.letter,
         name=run.run.name,
-        settings=_settings(run),
+        settings=settings_of(run, machine, spent, asked_models),
         questions=len(record.questions),
         asked=len(asked),
-        tier_questions=record.tier_questions,
-        smoke=record.smoke,
         accuracy=accuracy,
         strict=accuracy.value * accuracy.count / len(record.questions)
         if accuracy.value is not None and record.questions
         else None,
         hit=_hit_share(run, results),
         latency=official_latency(query for result in results for query in result.answers),
-        spent=spending([query for result in results for query in result.queries], correct),
+        caveat="; ".join(one.text for one in remarks_of(run.run) if one.about is About.LOAD),
+        spent=spent,
+        reader=record.config.reader.model if record.config.reader else "",
+        judge=record.config.judge.model if record.config.judge else "",
+        answerers=asked_models,
         types=[_type_row(run, kind, results) for kind in sorted({one.question_type for one in results})],
         phases=mean_phases([one.phases for one in chapters if one.phases]),
         outcomes=_outcomes(results),
         stages=_stages(run),
+        from_gold=_from_gold(run),
         errors=Counter(
             one.error_class.replace("_", " ") for one in run.traces.values() if one.error_class
         ).most_common(),
         classes=_classes(run),
         notes=notes,
+        has_agent=run.has_agent,
     )
 
 
@@ -152,7 +167,6 @@ def right_share(run: ReportedRun, results: Iterable[QuestionResult]) -> Share:
     scores = {one.question_id: one.mean_score for one in results if one.mean_score is not None}
     if not scores:
         return Share(None, None, 0)
-        from_gold=_from_gold(run),
     interval = share_interval(scores, lambda: (run.gold, "")).ends
     return Share(fmean(scores.values()), interval, len(scores))
 
@@ -199,6 +213,12 @@ def _stages(run: ReportedRun) -> list[StageRow]:
     return rows if any(stage.name == STAGES["cited"] for stage in rows) else []
 
 
+def _from_gold(run: ReportedRun) -> Share:
+    told = [one.funnel.answered_from_gold for one in run.traces.values()]
+    known = [float(one) for one in told if one is not None]
+    return Share(fmean(known) if known else None, None, len(known))
+
+
 def _classes(run: ReportedRun) -> list[ClassRow]:
     counted = Counter[str]()
     traced = 0
@@ -213,42 +233,3 @@ def _classes(run: ReportedRun) -> list[ClassRow]:
         for kind in rules().order
         if counted[kind]
     ]
-def _from_gold(run: ReportedRun) -> Share:
-    told = [one.funnel.answered_from_gold for one in run.traces.values()]
-    known = [float(one) for one in told if one is not None]
-    return Share(fmean(known) if known else None, None, len(known))
-
-
-
-
-def _settings(run: ReportedRun) -> list[tuple[str, str]]:
-    record = run.run.record
-    config = record.config
-    versions = sorted(
-        {
-            f"{attempt.agent} {attempt.agent_version}".strip()
-            for result in run.run.results.values()
-            if result.query
-            for attempt in result.query.result.attempts
-        }
-    )
-    told = [
-        ("agent", ", ".join(versions) or config.agent),
-        ("model", config.model),
-        ("effort", config.effort),
-        ("reader", config.reader.model if config.reader else ""),
-        ("judge", config.judge.model if config.judge else ""),
-        ("tier", config.tier),
-        ("sandbox", config.sandbox),
-        ("profile", config.profile),
-        ("attempts", str(config.attempts)),
-        ("deadline", f"{config.timeout:g} s"),
-        ("state budget", str(config.budget)),
-        ("seed", str(config.seed)),
-        ("begun", record.created_at),
-        ("data", str(config.data)),
-        ("store", str(config.store)),
-        ("git revision", record.git_revision or ""),
-        *((f"version of {name}", value) for name, value in sorted(record.versions.items())),
-    ]
-    return [(name, value) for name, value in told if value]

@@ -1,7 +1,7 @@
 """Two runs beside each other: what they have in common, and why not more."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from evals.comparison.compare import Comparison, compare
@@ -9,6 +9,7 @@ from evals.frontier.frontier import Frontier, frontier
 from evals.frontier.points import NoPointError
 from evals.report.chapter import Chapter
 from evals.report.loading import ReportedRun
+from evals.runs.remarks import told_of
 
 Flip = Literal["", "a", "b"]
 
@@ -48,11 +49,16 @@ def flip_of(chapters: Sequence[Chapter]) -> Flip:
 
 
 def frontier_of(runs: Sequence[ReportedRun]) -> tuple[Frontier | None, str]:
-    """The runs on the frontier of the first one's tier, or why there is none."""
+    """The runs on the frontier of the first one's tier, or why there is none.
+
+    What is said of the runs at the head of the report is not said again.
+    """
     tier = runs[0].run.record.config.tier
     try:
         gold = {question: one for run in reversed(runs) for question, one in run.gold.items()}
         found = frontier([run.run for run in runs], tier, gold)
+        above = told_of(run.run for run in runs)
+        found = replace(found, remarks=[one for one in found.remarks if one not in above])
     except NoPointError as error:
         return None, f"No frontier: {error}."
     except KeyError:
