@@ -80,10 +80,17 @@ class Calibration:
 
     confusion: dict[int, dict[str, int]]
     """Expected label -> what was said ("0", "1", "none") -> cases."""
-    overall: Share
+    judged: int
+    """Cases with a verdict; where there is none, nothing was measured: no `overall`, no `by_kind`."""
+    overall: Share | None
     by_kind: dict[str, Share]
     """Under judge/kind."""
     wrong: list[tuple[Case, Label]]
+    """Also those without a verdict."""
+
+    @property
+    def cases(self) -> int:
+        return sum(count for said in self.confusion.values() for count in said.values())
 
 
 def read_cases(path: Path) -> list[Case]:
@@ -149,10 +156,12 @@ def calibrated(cases: Sequence[Case], labels: Sequence[Label]) -> Calibration:
     for case, label in zip(cases, labels, strict=True):
         confusion[case.expected]["none" if label.said is None else str(label.said)] += 1
         by_kind[f"{case.judge}/{case.kind}"].append(label.said == case.expected)
+    judged = sum(label.said is not None for label in labels)
     return Calibration(
         confusion=confusion,
-        overall=_share([right for found in by_kind.values() for right in found]),
-        by_kind={kind: _share(found) for kind, found in sorted(by_kind.items())},
+        judged=judged,
+        overall=_share([right for found in by_kind.values() for right in found]) if judged else None,
+        by_kind={kind: _share(found) for kind, found in sorted(by_kind.items())} if judged else {},
         wrong=[
             (case, label) for case, label in zip(cases, labels, strict=True) if label.said != case.expected
         ],

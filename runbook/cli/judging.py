@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runbook.cli.failures import Commands, Mistake
+from runbook.cli.failures import FAILURE, Commands, Mistake
 from runbook.cli.options import AsJson, JudgeModel, JudgeUrl, NoGates, ReaderModel, ReaderUrl
 from runbook.cli.terminal import inert, terminal
 
@@ -104,26 +104,30 @@ def calibrate(
         raise Mistake(str(error)) from None
     labels = _labels(chosen, cases, votes, concurrency)
     result = calibrated(cases, labels)
-    if other is None:
-        second = agreement = None
-    else:
+    second = agreement = None
+    if other is not None:
         second_labels = _labels(other, cases, votes, concurrency)
-        second, agreement = calibrated(cases, second_labels), agreement_of(labels, second_labels)
+        second = calibrated(cases, second_labels)
+        if result.judged and second.judged:
+            agreement = agreement_of(labels, second_labels)
     if as_json:
         plain: dict[str, Any] = {"cases": len(cases), "judge": {"model": chosen.model, **_plain(result)}}
-        if other is not None and second is not None and agreement is not None:
+        if other is not None and second is not None:
             plain["second_judge"] = {"model": other.model, **_plain(second)}
-            plain["agreement"] = asdict(agreement)
-            plain["disagreements"] = _disagreements(cases, labels, second_labels)
+            plain["agreement"] = asdict(agreement) if agreement else None
+            plain["disagreements"] = _disagreements(cases, labels, second_labels) if agreement else []
         print_json(plain)
-        return
-    _print_calibration(chosen.model, result)
-    if other is not None and second is not None and agreement is not None:
-        _print_calibration(other.model, second)
-        _say(f"The two agree on {_agreed(agreement)}")
-        for one in _disagreements(cases, labels, second_labels)[:_MOST_SHOWN]:
-            said = f"{one['one']} against {one['other']}"
-            _say(f"  {one['id']} ({one['kind']}, expected {one['expected']}): {said}")
+    else:
+        _print_calibration(chosen.model, result)
+        if other is not None and second is not None:
+            _print_calibration(other.model, second)
+        if agreement is not None:
+            _say(f"The two agree on {_agreed(agreement)}")
+            for one in _disagreements(cases, labels, second_labels)[:_MOST_SHOWN]:
+                said = f"{one['one']} against {one['other']}"
+                _say(f"  {one['id']} ({one['kind']}, expected {one['expected']}): {said}")
+    if not result.judged or (second is not None and not second.judged):
+        raise typer.Exit(FAILURE)
 
 
 def _again(
@@ -174,7 +178,8 @@ def _labels(
 def _plain(result: "Calibration") -> dict[str, Any]:
     return {
         "confusion": {str(expected): said for expected, said in result.confusion.items()},
-        "overall": asdict(result.overall),
+        "judged": result.judged,
+        "overall": asdict(result.overall) if result.overall else None,
         "by_kind": {kind: asdict(share) for kind, share in result.by_kind.items()},
         "wrong": [
             {"id": case.id, "kind": case.kind, "expected": case.expected, **asdict(label)}
@@ -184,7 +189,16 @@ def _plain(result: "Calibration") -> dict[str, Any]:
 
 
 def _print_calibration(model: str, result: "Calibration") -> None:
-    _say(f"{model}: {result.overall.right} of {result.overall.cases} as expected")
+    if silent := result.cases - result.judged:
+        why = next(label.reason for _, label in result.wrong if label.said is None)
+        _say(f"{model} gave no verdict for {silent} of {result.cases}; the first time: {why}")
+    if result.overall is None:
+        _say("  Nothing was judged, so nothing is said of the judge.")
+        return
+    _say(
+        f"{model}: {result.overall.right} of {result.overall.cases} as expected"
+        + (", no verdict counted as wrong" if silent else "")
+    )
     _say("  expected      said 0   said 1   no verdict")
     for expected, said in result.confusion.items():
         _say(f"  {expected:<12}{said['0']:>8}{said['1']:>9}{said['none']:>13}")

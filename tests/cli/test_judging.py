@@ -17,9 +17,11 @@ Runbook = Callable[..., Any]
 class Yes(BaseHTTPRequestHandler):
     """A judge that finds everything right."""
 
+    says = '{"label": 1, "reason": "all is well"}'
+
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))
-        message = {"role": "assistant", "content": '{"label": 1, "reason": "all is well"}'}
+        message = {"role": "assistant", "content": self.says}
         body = json.dumps({"model": "yes-1", "choices": [{"message": message}]}).encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")
@@ -31,9 +33,24 @@ class Yes(BaseHTTPRequestHandler):
         pass
 
 
+class Rubbish(Yes):
+    """One that gives no verdict."""
+
+    says = "certainly!"
+
+
 @pytest.fixture
 def yes() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Yes) as server:
+    yield from served(Yes)
+
+
+@pytest.fixture
+def rubbish() -> Iterator[str]:
+    yield from served(Rubbish)
+
+
+def served(judge: type[Yes]) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), judge) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/v1"
         server.shutdown()
@@ -96,6 +113,21 @@ def test_a_run_judged_again_shows_the_new_judge_and_keeps_the_old_one(
     assert refused.returncode == 2
     assert "judge model" in refused.stderr
     assert runbook("eval", "rejudge", "run").returncode == 2
+
+
+def test_of_a_judge_without_verdicts_nothing_is_said_but_that(
+    runbook: Runbook, cases: Path, rubbish: str, yes: str
+) -> None:
+    judge = ["--judge", rubbish, "--judge-model", "gpt-5.2"]
+    ended = runbook("judge", "calibrate", cases, *judge)
+    assert ended.returncode == 1
+    assert ended.stdout.startswith("gpt-5.2 gave no verdict for 2 of 2; the first time: ")
+    assert "as expected" not in ended.stdout
+    assert "interval" not in ended.stdout
+    second = ["--second-judge", yes, "--second-judge-model", "yes"]
+    told = json.loads(runbook("judge", "calibrate", cases, *judge, *second, "--json").stdout)
+    assert (told["judge"]["judged"], told["judge"]["overall"], told["judge"]["by_kind"]) == (0, None, {})
+    assert (told["second_judge"]["judged"], told["agreement"], told["disagreements"]) == (2, None, [])
 
 
 def test_a_dry_run_says_what_it_takes_and_what_is_missing(

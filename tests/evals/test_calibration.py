@@ -56,7 +56,7 @@ def test_a_judge_that_says_nothing_usable_is_wrong_and_counted_apart(model, conf
     model.says("**Label:** 1")
     result = calibrated(cases, labels_of(Judge(config()), cases, concurrency=1))
     assert result.confusion[1] == {"0": 0, "1": 0, "none": 2}
-    assert result.overall.right == 0
+    assert (result.judged, result.overall, result.by_kind) == (0, None, {})
 
 
 def test_agreement_of_two_judges(model, config, cases):
