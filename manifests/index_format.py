@@ -20,7 +20,8 @@ layout, `LAYOUT` beside the links:
 
     head            a line with format and rule
     sizes           text: trajectories, states, common terms
-    trajectories    text, one a line in order of slug: slug, action convention, then the Counts of its part
+    trajectories    text, one a line in order of slug: slug, action convention
+    counts          of each part in the same order: five numbers of 32 bits
     levels          as in a part, for the states of all trajectories, field by field
     common          terms with many postings: keys of 64 bits, ascending, then counts of 32 bits
     checksum        crc32 of all before

@@ -24,6 +24,7 @@ class Gathered:
 
     def __init__(self) -> None:
         self._rows: list[str] = []
+        self._parts: list[Counts] = []
         self._levels: list[Levels] = []
         self._keys: list[Keys] = []
         self._counts: list[NDArray[np.int64]] = []
@@ -31,8 +32,8 @@ class Gathered:
     def add(self, slug: str, convention: str, part: IndexPart) -> None:
         """Add a part; it may be let go afterwards."""
         terms = part.terms()
-        counts = "\t".join(map(str, part.counts))
-        self._rows.append(f"{slug}\t{convention}\t{counts}\n")
+        self._rows.append(f"{slug}\t{convention}\n")
+        self._parts.append(part.counts)
         self._levels.append(part.levels().copy())
         self._keys.append(terms.keys)
         self._counts.append(np.diff(terms.starts))
@@ -43,7 +44,13 @@ class Gathered:
         levels = np.concatenate(self._levels, axis=1)
         sizes = f"{len(self._rows)} {levels.shape[1]} {len(keys)}\n"
         text = layout_head(rule) + (sizes + "".join(self._rows)).encode()
-        tables = (levels.tobytes(), keys.astype("<u8").tobytes(), counts.astype(NUMBERS).tobytes())
+        parts = np.array(self._parts, NUMBERS)
+        tables = (
+            parts.tobytes(),
+            levels.tobytes(),
+            keys.astype("<u8").tobytes(),
+            counts.astype(NUMBERS).tobytes(),
+        )
         content = b"".join((text, *tables))
         return content + checksum(content)
 
@@ -63,9 +70,10 @@ def read_layout(content: bytes, rule: str) -> Layout:
     sizes, _, rest = content[len(head) :].partition(b"\n")
     trajectories, states, _ = map(int, sizes.split())
     *rows, tables = rest.split(b"\n", trajectories)
-    parts = []
-    for row in rows:
-        slug, _, *counts = row.decode().split("\t")
-        parts.append((slug, Counts(*map(int, counts))))
-    levels = np.frombuffer(tables, np.uint8, len(FIELDS) * states)
+    counts = np.frombuffer(tables, NUMBERS, 5 * trajectories).reshape(trajectories, 5)
+    parts = [
+        (row.decode().partition("\t")[0], Counts(*found))
+        for row, found in zip(rows, counts.tolist(), strict=True)
+    ]
+    levels = np.frombuffer(tables, np.uint8, len(FIELDS) * states, counts.nbytes)
     return Layout(parts, levels.reshape(len(FIELDS), states))

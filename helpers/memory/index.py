@@ -7,7 +7,6 @@ States are numbered through the whole haystack, trajectory by trajectory in orde
 from __future__ import annotations
 
 import os
-from array import array
 
 from . import tokens
 from .failure import NoIndexError
@@ -16,7 +15,7 @@ from .keys import term_keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Protocol
 
     from .haystack import Workspace
@@ -41,20 +40,18 @@ GOAL, URL, TITLE, ACTION, THOUGHT, OBSERVATION = range(6)
 class Layout:
     """The numbering of states: `firsts` holds that of each trajectory's first, `count` how many there are."""
 
-    def __init__(self, slugs: list[str], firsts: array[int], count: int, source: list[bool]) -> None:
+    def __init__(self, slugs: list[str], sizes: list[int], source: list[bool]) -> None:
         self.slugs = slugs
-        self.firsts = firsts
-        self.count = count
-        self.owner = array("i", bytes(4 * count))  # the trajectory of each state
-        self.sizes = [0] * len(slugs)  # how many states each trajectory has
-        leads = bytearray(count)  # whether a state's action and thought led to the next one
-        for trajectory, first in enumerate(firsts):
-            end = firsts[trajectory + 1] if trajectory + 1 < len(firsts) else count
-            self.sizes[trajectory] = end - first
-            self.owner[first:end] = array("i", [trajectory]) * (end - first)
-            if source[trajectory] and end > first:
-                leads[first : end - 1] = b"\1" * (end - first - 1)
+        self.sizes = sizes  # how many states each trajectory has
+        self.firsts: list[int] = []
+        self.owner: list[int] = []  # the trajectory of each state
+        leads = bytearray()  # whether a state's action and thought led to the next one
+        for trajectory, size in enumerate(sizes):
+            self.firsts.append(len(self.owner))
+            self.owner += [trajectory] * size
+            leads += (b"\1" if source[trajectory] else b"\0") * (size - 1) + b"\0" * (size > 0)
         self.leads = bytes(leads)
+        self.count = len(self.owner)
 
     def place(self, state: int) -> tuple[str, int]:
         """The slug and the number within the trajectory."""
@@ -85,14 +82,9 @@ class Index:
     def __init__(self, folder: str) -> None:
         self._files = IndexFiles(folder)
         trajectories = self._files.trajectories
-        firsts, count = array("i"), 0
-        for one in trajectories:
-            firsts.append(count)
-            count += one.states
         self.layout = Layout(
             [one.slug for one in trajectories],
-            firsts,
-            count,
+            [one.states for one in trajectories],
             [one.convention != "destination" for one in trajectories],
         )
         self._postings: dict[str, list[int]] = {}
@@ -111,10 +103,10 @@ class Index:
             return
         looked_up = split(keys.values())
         found: list[list[int]] = [[] for _ in keys]
-        for number, first in enumerate(self.layout.firsts):
-            base = first * 8
-            for which, postings in self._files.postings(number, looked_up):
-                found[which] += [base + one for one in postings]
+        firsts = self.layout.firsts
+        for trajectory, which, own in self._files.postings(range(len(firsts)), looked_up):
+            base = firsts[trajectory] * 8
+            found[which] += [base + one for one in own]
         self._postings.update(zip(keys, found))
 
     def postings(self, term: str) -> list[int]:
@@ -125,19 +117,20 @@ class Index:
     def within(self, term: str, trajectory: int) -> list[int]:
         """The postings of the term in the states of this trajectory."""
         base = self.layout.firsts[trajectory] * 8
-        found = self._files.postings(trajectory, split(term_keys([term])))
-        return [base + one for _, postings in found for one in postings]
+        found = self._files.postings([trajectory], split(term_keys([term])))
+        return [base + one for *_, own in found for one in own]
 
     def together(self, terms: list[str]) -> list[int]:
         """The states with a field that has all of the terms, ascending."""
         keys = split(term_keys(terms))
+        shared: dict[int, list[set[int]]] = {}  # by trajectory, the postings of each term there
+        for trajectory, _, own in self._files.postings(range(len(self.layout.firsts)), keys):
+            shared.setdefault(trajectory, []).append(set(own))
         states: list[int] = []
-        for number, first in enumerate(self.layout.firsts):
-            found = self._files.postings(number, keys)
-            if len(found) == len(keys):
-                shared = set(found[0][1]).intersection(*(postings for _, postings in found[1:]))
-                own = {one >> 3 for one in shared if one & 7 != GOAL}
-                states += [first + state for state in sorted(own)]
+        for trajectory, postings in shared.items():
+            if len(postings) == len(keys):
+                own_states = {one >> 3 for one in set.intersection(*postings) if one & 7 != GOAL}
+                states += [self.layout.firsts[trajectory] + state for state in sorted(own_states)]
         return states
 
     def is_common(self, term: str) -> bool:
@@ -154,9 +147,9 @@ class Index:
         """How many distinct terms each state has in a field, as levels (LEVELS_PER_DOUBLING)."""
         return self._files.levels[field]
 
-    def lines(self, trajectory: int, keys: Sequence[SplitKey]) -> list[tuple[int, list[int]]]:
-        """The states of this trajectory that show lines with these keys: see IndexFiles."""
-        return self._files.lines(trajectory, keys)
+    def lines(self, keys: Sequence[SplitKey]) -> Iterator[tuple[int, int, list[int]]]:
+        """The states that show lines with these keys: trajectory, place of the key, states in it."""
+        return self._files.lines(range(len(self.layout.firsts)), keys)
 
 
 class Scan:
@@ -169,13 +162,11 @@ class Scan:
 
     def __init__(self, workspace: Workspace) -> None:
         rows = workspace.rows()
-        firsts, count = array("i"), 0
-        for row in rows:
-            firsts.append(count)
-            count += row.states
         self._workspace = workspace
         self.layout = Layout(
-            [row.slug for row in rows], firsts, count, [row.convention != "destination" for row in rows]
+            [row.slug for row in rows],
+            [row.states for row in rows],
+            [row.convention != "destination" for row in rows],
         )
         self._postings: dict[str, list[int]] = {}
         self._goals = [tokens.terms(row.goal + " " + row.start_url) for row in rows]

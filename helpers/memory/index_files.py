@@ -17,7 +17,7 @@ from .haystack import is_slug
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Literal
 
     SplitKey = tuple[int, int]
@@ -65,29 +65,20 @@ class Listed:
 
 
 class _File:
-    """A part that is open for reading.
-
-    Raises:
-        NoIndexError: it is not there, or shorter than it should be.
-    """
+    """A part that is open for reading."""
 
     __slots__ = ("_file", "path")
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, file: int, path: str) -> None:
+        self._file = file
         self.path = path
-        try:
-            self._file = os.open(path, os.O_RDONLY)
-        except OSError as error:
-            raise damaged(path, error.strerror or "it cannot be read") from None
-
-    def __enter__(self) -> _File:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._file)
 
     def read(self, size: int, start: int) -> bytes:
-        """So many bytes."""
+        """So many bytes.
+
+        Raises:
+            NoIndexError: there are fewer.
+        """
         try:
             raw = os.pread(self._file, size, start)
         except OSError as error:
@@ -122,52 +113,76 @@ class IndexFiles:
         except (ValueError, TypeError, struct.error):
             raise damaged(path, "its tables do not fit together") from None
 
-    def postings(self, trajectory: int, keys: Sequence[SplitKey]) -> list[tuple[int, list[int]]]:
-        """Where the terms with these keys stand in the trajectory: `state * 8 + field`, ascending.
+    def postings(
+        self, trajectories: Iterable[int], keys: Sequence[SplitKey]
+    ) -> Iterator[tuple[int, int, list[int]]]:
+        """Where the terms with these keys stand in these trajectories, each term that stands there at all.
 
-        Told are those that stand anywhere, each with its place in `keys`.
+        Told are the trajectory, the key's place in `keys`, and the postings: `state * 8 + field`, ascending.
         """
-        listed = self.trajectories[trajectory]
-        head = listed.head()
-        start, found = len(head), []
-        starts = listed.starts_at(start)
-        with _File(f"{self._folder}/{listed.slug}") as file:
+        for trajectory, listed, file in self._parts(trajectories):
+            head = listed.head()
+            start = len(head)
+            starts = listed.starts_at(start)
             raw = file.read(listed.entries_at(start), 0)
             if not raw.startswith(head):
                 raise damaged(file.path, "it is not what the layout tells of")
-            firsts = numbers(memoryview(raw)[start:starts], 4)
-            for which, place, last in _places(firsts, keys):
-                entry = _entry(file, listed, memoryview(raw)[starts:], place)
-                if entry[0] == last:
-                    found.append((which, entry[1:]))
-        return found
+            places = _places(numbers(memoryview(raw)[start:starts], 4), keys)
+            if places:
+                entries = _Entries(file, listed, memoryview(raw)[starts:])
+                for which, place, last in places:
+                    entry = entries.at(place)
+                    if entry[0] == last:
+                        yield trajectory, which, entry[1:]
 
-    def lines(self, trajectory: int, keys: Sequence[SplitKey]) -> list[tuple[int, list[int]]]:
-        """The states of the trajectory that show the lines with these keys, ascending.
+    def lines(
+        self, trajectories: Iterable[int], keys: Sequence[SplitKey]
+    ) -> Iterator[tuple[int, int, list[int]]]:
+        """The states of these trajectories that show the lines with these keys, each line that any shows.
 
-        Told are lines that any shows, each with its place in `keys`.
+        Told are the trajectory, the key's place in `keys`, and the states, ascending.
         """
-        listed = self.trajectories[trajectory]
-        start = listed.lines_at(len(listed.head()))
-        with _File(f"{self._folder}/{listed.slug}") as file:
-            firsts = file.numbers(4, start, listed.lines)
-            return [
-                (which, _showing(file, listed, start, place))
-                for which, place, last in _places(firsts, keys)
-                if file.numbers(2, _lasts_at(listed, start) + 2 * place, 1)[0] == last
-            ]
+        for trajectory, listed, file in self._parts(trajectories):
+            start = listed.lines_at(len(listed.head()))
+            for which, place, last in _places(file.numbers(4, start, listed.lines), keys):
+                if file.numbers(2, _lasts_at(listed, start) + 2 * place, 1)[0] == last:
+                    yield trajectory, which, _showing(file, listed, start, place)
+
+    def _parts(self, trajectories: Iterable[int]) -> Iterator[tuple[int, Listed, _File]]:
+        """The parts of these trajectories, each open until the next one is asked for."""
+        # Hundreds of paths would take longer to follow than their files to read.
+        folder = os.open(self._folder, os.O_RDONLY)
+        try:
+            for trajectory in trajectories:
+                listed = self.trajectories[trajectory]
+                path = f"{self._folder}/{listed.slug}"
+                try:
+                    file = os.open(listed.slug, os.O_RDONLY, dir_fd=folder)
+                except OSError as error:
+                    raise damaged(path, error.strerror or "it cannot be read") from None
+                try:
+                    yield trajectory, listed, _File(file, path)
+                finally:
+                    os.close(file)
+        finally:
+            os.close(folder)
 
     def _read(self, raw: bytes) -> None:
         """Raises ValueError where numbers that others compute with do not fit together."""
         _, sizes, rest = raw.split(b"\n", 2)
         count, states, common = map(int, sizes.split())
         *rows, tables = rest.split(b"\n", count)
-        self.trajectories = [_listed(row.decode()) for row in rows]
-        if len(rows) != count or not count or states != sum(one.states for one in self.trajectories):
-            raise ValueError("states are missing")
         view = memoryview(tables)[:-_CHECKSUM]
-        if len(view) != len(FIELDS) * states + 12 * common:
+        if not count or len(rows) != count or len(view) != 20 * count + len(FIELDS) * states + 12 * common:
             raise ValueError("it is cut off")
+        counts = numbers(view[: 20 * count], 4).tolist()
+        self.trajectories = [
+            _listed(row.decode(), counts[place : place + 5])
+            for row, place in zip(rows, range(0, 5 * count, 5))
+        ]
+        if states != sum(one.states for one in self.trajectories):
+            raise ValueError("states are missing")
+        view = view[20 * count :]
         self.levels = [bytes(view[states * field : states * (field + 1)]) for field in range(len(FIELDS))]
         keys = len(FIELDS) * states
         common_keys = numbers(view[keys : keys + 8 * common], 8)
@@ -190,17 +205,24 @@ def _places(firsts: memoryview, keys: Sequence[SplitKey]) -> list[tuple[int, int
     return found
 
 
-def _entry(file: _File, listed: Listed, starts: memoryview, place: int) -> list[int]:
-    """The last bits of a term's key, then its postings."""
-    size = width(listed.postings + listed.terms)
-    start, end = numbers(starts[size * place : size * (place + 2)], size)
-    size = width(listed.states * 8)
-    if start + 1 < end <= listed.terms + listed.postings:
-        at = listed.entries_at(len(listed.head())) + size * start
-        entry: list[int] = file.numbers(size, at, end - start).tolist()
-        if max(entry[1:]) < listed.states * 8:
-            return entry
-    raise damaged(file.path, "it tells of states that it does not have")
+class _Entries:
+    """The entries of a part's terms."""
+
+    __slots__ = ("_entries", "_limit", "_path", "_starts")
+
+    def __init__(self, file: _File, listed: Listed, starts: memoryview) -> None:
+        count = listed.terms + listed.postings
+        self._starts = numbers(starts, width(count))
+        self._entries = file.numbers(width(listed.states * 8), listed.entries_at(len(listed.head())), count)
+        self._limit = listed.states * 8
+        self._path = file.path
+
+    def at(self, place: int) -> list[int]:
+        """The last bits of the term's key, then its postings."""
+        entry: list[int] = self._entries[self._starts[place] : self._starts[place + 1]].tolist()
+        if len(entry) < 2 or max(entry[1:]) >= self._limit:
+            raise damaged(self._path, "it tells of states that it does not have")
+        return entry
 
 
 def _lasts_at(listed: Listed, start: int) -> int:
@@ -256,12 +278,11 @@ def _check_version(raw: bytes, path: str) -> None:
         raise damaged(path, "its checksum does not fit")
 
 
-def _listed(row: str) -> Listed:
-    slug, convention, *counts = row.split("\t")
-    found = [int(count) for count in counts]
-    if not slug or not is_slug(slug) or min(found) < 0 or not found[0]:
+def _listed(row: str, counts: list[int]) -> Listed:
+    slug, _, convention = row.partition("\t")
+    if not slug or not is_slug(slug) or not counts[0]:
         raise ValueError("it names no trajectory")
-    return Listed(slug, convention, *found)
+    return Listed(slug, convention, *counts)
 
 
 def _spelled_out(ranges: list[bytes], place: int, states: int) -> list[int]:

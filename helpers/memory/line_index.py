@@ -18,21 +18,16 @@ def states_showing(lines: list[str], index: Index, workspace: Workspace) -> dict
     Raises:
         NoIndexError: the index is damaged.
     """
-    keys = split(line_keys(lines))
     proven: dict[str, bool] = {}
-    found: dict[str, list[int]] = {}
-    for number, slug in enumerate(index.layout.slugs):
-        shown: set[int] = set()
-        for which, states in index.lines(number, keys):
-            line = lines[which]
-            # Two lines may have one key, though hardly ever.
-            if line not in proven:
-                proven[line] = _shows(workspace.state_path(slug, states[0]), line)
-            if proven[line]:
-                shown.update(states)
-        if shown:
-            found[slug] = sorted(shown)
-    return found
+    shown: dict[str, set[int]] = {}
+    for trajectory, which, states in index.lines(split(line_keys(lines))):
+        line, slug = lines[which], index.layout.slugs[trajectory]
+        # Two lines may have one key, though hardly ever.
+        if line not in proven:
+            proven[line] = _shows(workspace.state_path(slug, states[0]), line)
+        if proven[line]:
+            shown.setdefault(slug, set()).update(states)
+    return {slug: sorted(states) for slug, states in shown.items()}
 
 
 def _shows(path: str, line: str) -> bool:

@@ -12,16 +12,14 @@ score = trajectory + state, both sums over the terms:
 
 from __future__ import annotations
 
-from collections import Counter
 from heapq import nlargest
 from math import log, sqrt
 
+from .counting import counted
 from .index import ACTION, GOAL, LEVELS_PER_DOUBLING, OBSERVATION, THOUGHT, TITLE, URL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from array import array
-
     from .index import Searchable
 
 TRAJECTORY = 2.0
@@ -153,7 +151,7 @@ class Ranking:
         masks, goals = _spread(rows, layout.owner, layout.leads)
         own = {row >> 3 for row in rows if row & 7 != GOAL}
         self._masks[term], self._goals[term], self.found[term] = masks, goals, len(own)
-        counts = Counter(map(layout.owner.__getitem__, own))
+        counts = counted(map(layout.owner.__getitem__, own))
         self._share(weight, goals, counts)
         rarity = _rarity(layout.count, len(own))
         factors = {}
@@ -174,7 +172,7 @@ class Ranking:
             known = self._rarities[states, having] = _rarity(states, having)
         return known
 
-    def _share(self, weight: float, goals: set[int], counts: Counter[int]) -> None:
+    def _share(self, weight: float, goals: set[int], counts: dict[int, int]) -> None:
         """Add one term to what speaks for each trajectory."""
         said = weight * _rarity(len(self._shares), len(goals | counts.keys()))
         for trajectory in goals:
@@ -229,7 +227,7 @@ class _Worth:
         return value
 
 
-def _spread(rows: list[int], owner: array[int], leads: bytes) -> tuple[dict[int, int], set[int]]:
+def _spread(rows: list[int], owner: list[int], leads: bytes) -> tuple[dict[int, int], set[int]]:
     """Where a term counts: bits by state, its own fields and the step before; and the goals that have it."""
     masks: dict[int, int] = {}
     goals = set()
@@ -247,7 +245,7 @@ def _spread(rows: list[int], owner: array[int], leads: bytes) -> tuple[dict[int,
 def _discounts(levels: bytes, matters: float) -> list[float]:
     """By level of length: 1 for an average one, more for a shorter and less for a longer one."""
     lengths = [2 ** (level / LEVELS_PER_DOUBLING) for level in range(256)]
-    mean = sum(count * lengths[level] for level, count in Counter(levels).items()) / max(1, len(levels))
+    mean = sum(count * lengths[level] for level, count in counted(levels).items()) / max(1, len(levels))
     ratios = [1 - matters + matters * sqrt(length / max(1, mean)) for length in lengths]
     return [(SATURATION + 1) / (1 + SATURATION * ratio) for ratio in ratios]
 

@@ -46,10 +46,11 @@ LAYOUTS = {
     "no trajectories": swapped(b"\n2 4 0\n", b"\n0 0 0\n"),
     "too many trajectories": swapped(b"\n2 4 0\n", b"\n9 4 0\n"),
     "sizes that are none": swapped(b"\n2 4 0\n", b"\n2 x 0\n"),
-    "states below 0": swapped(b"\tsource\t2\t", b"\tsource\t-2\t"),
+    "no states": lambda whole: sealed(whole.replace(b"\tsource\n\x02\0\0\0", b"\tsource\n\0\0\0\0")),
     "a path for a slug": swapped(b"one-", b"../../one-"),
-    "no counts": swapped(b"\tsource\t2\t", b"\tsource\t"),
-    "other counts": swapped(b"\tsource\t2\t", b"\tsource\t2\t1\t1\t1\t1\n"),
+    "no counts": lambda whole: sealed(whole.replace(whole[whole.index(b"\tsource\n\x02") + 8 :][:20], b"")),
+    "one count less": lambda whole: sealed(whole.replace(b"\tsource\n\x02\0\0\0", b"\tsource\n")),
+    "other counts": swapped(b"\tsource\n\x02\0\0\0", b"\tsource\n\x03\0\0\0"),
     "another haystack": swapped(b"one-", b"six-"),
 }
 

@@ -238,7 +238,7 @@ def test_a_long_trajectory_has_wider_postings(store: Store, tmp_path: Path) -> N
         index = reading.Index(str(build_index(long, TOKENISER)))
         assert [row >> 3 for row in index.postings("row8299")] == [8299]
         keys = index_files.split(line_keys(["row8299", "absent", "RootWebArea 'p'"]))
-        assert index.lines(0, keys) == [(0, [8299]), (2, list(range(8300)))]
+        assert list(index.lines(keys)) == [(0, 0, [8299]), (0, 2, list(range(8300)))]
         (found,) = ViewIndex(long.path, TOKENISER.version).postings(list(term_keys(["row8299"])))
         assert found.tolist() == index.postings("row8299")
 
