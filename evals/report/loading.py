@@ -123,8 +123,7 @@ def _traces(run: RecordedRun, *, damaged: bool, notes: list[str]) -> dict[str, Q
     except RunError as error:
         notes.append(f"What agents did is not counted: {error}")
         return {}
-    without = sum(attempt.figures is None for one in traces.questions for attempt in one.attempts)
-    untraced = without - sum(not is_by_agent(attempt) for attempt in attempts_of(run))
+    untraced = sum(bool(attempt.problem) for one in traces.questions for attempt in one.attempts)
     if untraced == 1:
         notes.append("1 attempt has no trace that can be read: its timeline is empty.")
     elif untraced > 1:

@@ -15,6 +15,7 @@ from evals.traces.addresses import Names, State, listed_states
 from evals.traces.attempt import AttemptFigures, AttemptReading, read_attempt
 from evals.traces.funnel import ErrorClass, Funnel, error_class, is_gold, share_hit
 from manifests.store import Store, StoreError
+from runbook.memories.answering import NO_SANDBOX
 from runbook.traces import TraceError, read_trace
 from runbook.untrusted_files import UnreadableFile, read_untrusted
 
@@ -34,7 +35,7 @@ class AttemptTrace(BaseModel):
     figures: AttemptFigures | None
     """None where there is no trace to read."""
     problem: str = ""
-    """Why there is none."""
+    """Why there is none; "" for a memory without an agent, of which none is to be expected."""
 
 
 class QuestionTrace(BaseModel):
@@ -85,7 +86,13 @@ def trace_run(path: Path) -> RunTraces:
     ]
     if not questions:
         notes.append("no question has been asked yet")
-    problems = [one.problem for question in questions for one in question.attempts if one.figures is None]
+    problems = [one.problem for question in questions for one in question.attempts if one.problem]
+    searches = sum(
+        one.figures is None and not one.problem for question in questions for one in question.attempts
+    )
+    if searches:
+        which = "1 attempt is a search" if searches == 1 else f"{searches} attempts are searches"
+        notes.append(f"{which} without an agent, so no call of a tool is to be told of")
     if problems:
         which = "1 attempt has" if len(problems) == 1 else f"{len(problems)} attempts have"
         first = "" if len(problems) == 1 else "the first: "
@@ -103,7 +110,7 @@ def _question(
     candidates: set[State] | None = None
     for attempt in query.attempts:
         place = folder.attempts_folder(result.question_id) / str(attempt.number)
-        reading, problem = _read(place, names)
+        reading, problem = (None, "") if attempt.sandbox == NO_SANDBOX else _read(place, names)
         attempts.append(
             AttemptTrace(
                 number=attempt.number,

@@ -142,6 +142,19 @@ def test_attempts_without_a_trace_are_said_and_not_counted(data_root: Path, tmp_
     assert (whole.traced_attempts, whole.calls_per_question, whole.tokens_per_correct) == (0, None, None)
 
 
+def test_a_search_without_an_agent_lacks_no_trace(data_root: Path, tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", data_root, {"q-0": Answer(score=1), "q-1": Answer(score=0)})
+    for record in folder.path.glob("questions/*/query.*.json"):
+        told = json.loads(record.read_text())
+        for attempt in told["result"]["attempts"]:
+            attempt["sandbox"] = "none"
+        record.write_text(json.dumps(told))
+    read = trace_run(folder.path)
+    assert [one.problem for question in read.questions for one in question.attempts] == ["", ""]
+    assert "2 attempts are searches without an agent, so no call of a tool is to be told of" in read.notes
+    assert not [note for note in read.notes if "no trace" in note]
+
+
 def test_without_gold_there_is_no_funnel_and_a_reason(data_root: Path, tmp_path: Path) -> None:
     (data_root / "gold.json").unlink()
     write_run(tmp_path / "run", data_root, {"q-0": Answer(score=0)})
