@@ -16,6 +16,7 @@ from evals.traces.plot_style import (
     GRID,
     INK,
     OWN,
+    ROUND,
     WIDTH,
     axis_name,
     legend,
@@ -27,6 +28,8 @@ from evals.traces.plot_style import (
 _LEFT, _RIGHT = 1.95, 0.75
 _BAR = 0.46
 _COLUMNS = 3
+_APART = 0.4
+"""Of a bar's row: how much lower the last stage stands."""
 _NARROWEST = 0.035
 """Of the axis: a part that is narrower has no room for its figure."""
 
@@ -59,7 +62,7 @@ def stacked_picture(title: str, unit: str, stacks: Sequence[Stack], kinds: Seque
         _lying(axes, row, stack, kinds, longest)
     axes.set_yticks(range(len(stacks)), [stack.name for stack in stacks], color=INK)
     axes.set_ylim(len(stacks) - 0.4, -0.6)
-    axes.xaxis.set_major_locator(MaxNLocator(6))
+    axes.xaxis.set_major_locator(MaxNLocator(6, steps=ROUND))
     axes.grid(visible=True, axis="x", color=GRID, lw=0.8)
     axis_name(figure, unit)
     used = [any(stack.parts[number] for stack in stacks) for number in range(len(kinds))]
@@ -97,12 +100,16 @@ def shares_picture(
 def stages_picture(
     title: str, subtitle: str, panels: Sequence[tuple[str, Sequence[tuple[str, float | None]]]]
 ) -> Figure:
-    """A lying bar a stage, with its share; "not known" where nobody can tell. A panel a name."""
+    """A lying bar a stage, with its share; "not known" where nobody can tell. A panel a name.
+
+    The last stage stands apart, for it is a share of something else.
+    """
     figure, all_axes = _panels(title, [name for name, _ in panels], width_left=1.2, height=1.55, foot=0.15)
     for axes, (_, stages) in zip(all_axes, panels, strict=True):
-        for row, (_, share) in enumerate(stages):
+        rows = [*range(len(stages) - 1), len(stages) - 1 + _APART]
+        for row, (_, share) in zip(rows, stages, strict=True):
             axes.barh(row, 1, 0.66, color="#f5f6f8", lw=0)
-            axes.barh(row, share or 0.0, 0.66, color=OWN, lw=0)
+            axes.barh(row, share or 0.0, 0.66, color=INK if row == rows[-1] else OWN, lw=0)
             inside = share is not None and share > 0.75
             text = "not known" if share is None else f"{100 * share:.0f} %"
             axes.text(
@@ -110,15 +117,15 @@ def stages_picture(
                 row,
                 text,
                 ha="right" if inside else "left",
-                va="center",
+                va="center_baseline",
                 fontsize=8.5,
                 color="white" if inside else (GREY if share is None else INK),
             )
         axes.set_xlim(0, 1)
         axes.set_xticks([])
         axes.spines["bottom"].set_visible(False)
-        axes.set_yticks(range(len(stages)), [label for label, _ in stages])
-        axes.set_ylim(len(stages) - 0.5, -0.5)
+        axes.set_yticks(rows, [label for label, _ in stages])
+        axes.set_ylim(rows[-1] + 0.5, -0.5)
     subtitled(figure, subtitle)
     return figure
 
@@ -154,12 +161,12 @@ def _lying(axes: Axes, row: int, stack: Stack, kinds: Sequence[PartOfBar], longe
         if part > _NARROWEST * longest:
             box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0} if kind.hatch else None
             axes.text(
-                left + part / 2, row, f"{part:.1f}", ha="center", va="center", fontsize=8,
+                left + part / 2, row, f"{part:.1f}", ha="center", va="center_baseline", fontsize=8,
                 color=_on(kind), bbox=box,
             )  # fmt: skip
         left += part
     axes.annotate(
-        f"{left:.1f}", (left, row), xytext=(6, 0), textcoords="offset points", va="center",
+        f"{left:.1f}", (left, row), xytext=(6, 0), textcoords="offset points", va="center_baseline",
         fontsize=9, fontweight="bold", color=INK,
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from evals.traces.plot_style import GREY, GRID, INK, OWN, WIDTH, axis_name, page, place, subtitled
+from evals.traces.plot_style import GREY, GRID, INK, OWN, ROUND, WIDTH, axis_name, page, place, subtitled
 
 _LOOKS = (
     (OWN, "-"), ("#1f2933", "--"), ("#d9822b", "-."), (GREY, ":"),
@@ -41,7 +41,7 @@ def curves_picture(title: str, below: str, beside: str, curves: Sequence[Curve])
         handles.append(Line2D([], [], color=color, ls=dashes, lw=1.9))
     axes.set_xlim(0, end)
     axes.set_ylim(0, 1.02)
-    axes.xaxis.set_major_locator(MaxNLocator(7))
+    axes.xaxis.set_major_locator(MaxNLocator(7, steps=ROUND))
     axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
     axes.grid(visible=True, axis="y", color=GRID, lw=0.8)
     subtitled(figure, beside)

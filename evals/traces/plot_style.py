@@ -7,6 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 INK, GREY, PALE, OWN, GRID = "#1f2933", "#6b7785", "#c5ccd3", "#0b6e8f", "#edf0f2"
+ROUND = (1, 2, 2.5, 5, 10)
+"""First digits of the steps between ticks."""
 WIDTH = 9.2
 """Inches."""
 HEAD = 0.95
