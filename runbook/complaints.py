@@ -5,8 +5,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
+
+from runbook.close_keys import close_key
 
 _LONGEST = 300  # characters of a value's complaint
 _MOST_KEYS = 5
@@ -76,17 +78,22 @@ def of_system(error: OSError) -> str:
     return f"{place}: {said} ({mend})" if place else f"{said} ({mend})"
 
 
-def of_validation(error: ValidationError) -> str:
-    """What does not fit a model: `key: message`, several with semicolons between; no addresses, no values."""
+def of_validation(error: ValidationError, model: type[BaseModel] | None = None) -> str:
+    """What does not fit a model: `key: message`, several with semicolons between; no addresses, no values.
+
+    `model` is what was validated, where keys like those that are unknown are to be told.
+    """
     found = error.errors(include_url=False, include_input=False)
-    lines = [_fault(one) for one in found[:_MOST_KEYS]]
+    lines = [_fault(one, model) for one in found[:_MOST_KEYS]]
     more = [f"and {len(found) - _MOST_KEYS} more"] if len(found) > _MOST_KEYS else []
     return "; ".join([*lines, *more])
 
 
-def faults_of(error: ValidationError) -> list[tuple[tuple[int | str, ...], str]]:
-    """All that does not fit a model, each with its place and as `key: message`."""
-    return [(one["loc"], _fault(one)) for one in error.errors(include_url=False, include_input=False)]
+def faults_of(
+    error: ValidationError, model: type[BaseModel] | None = None
+) -> list[tuple[tuple[int | str, ...], str]]:
+    """All that does not fit a model, each with its place and as `key: message`; `model` as above."""
+    return [(one["loc"], _fault(one, model)) for one in error.errors(include_url=False, include_input=False)]
 
 
 def of_any(error: Exception) -> str:
@@ -120,9 +127,12 @@ def _text(name: object) -> str:
     return name if isinstance(name, str) else ""  # a descriptor's number tells nobody anything
 
 
-def _fault(one: ErrorDetails) -> str:
+def _fault(one: ErrorDetails, model: type[BaseModel] | None) -> str:
     key = ".".join(map(str, one["loc"]))
     message = _plainly(one)[:_LONGEST]
+    is_unknown = one["type"] == "extra_forbidden" and one["loc"] not in _OPTIONS
+    if is_unknown and model is not None and (close := close_key(model, one["loc"])):
+        message += f"; did you mean {close}?"
     return f"{key}: {message}" if key else message
 
 

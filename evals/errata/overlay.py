@@ -89,7 +89,7 @@ def load_errata(path: Path) -> Errata:
     try:
         errata = Errata.model_validate(content)
     except ValidationError as error:
-        faults += faults_of(error)
+        faults += faults_of(error, Errata)
     if faults:
         places = TomlPlaces("" if path.suffix == ".json" else data.decode())
         raise ErrataError(told_faults(path, places, faults))

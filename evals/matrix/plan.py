@@ -88,7 +88,7 @@ def _configs(
         try:
             configs[name] = checked(settings)
         except ValidationError as error:
-            for place, told in faults_of(error):
+            for place, told in faults_of(error, RunConfig):
                 of_all = place and place[0] in shared and place[0] not in arm
                 within: Place = ("run",) if of_all else ("arms", name)
                 one: Fault = ((*within, *place), f"{'.'.join(map(str, within))}: {told}")

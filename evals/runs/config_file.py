@@ -48,7 +48,7 @@ def read_config(
     try:
         return checked(settings)
     except ValidationError as error:
-        raise ConfigError(told_faults(file, TomlPlaces.of_file(file), faults_of(error))) from None
+        raise ConfigError(told_faults(file, TomlPlaces.of_file(file), faults_of(error, RunConfig))) from None
 
 
 def config_of(settings: dict[str, Any], where: str) -> RunConfig:
@@ -56,7 +56,7 @@ def config_of(settings: dict[str, Any], where: str) -> RunConfig:
     try:
         return checked(settings)
     except ValidationError as error:
-        raise ConfigError(f"{where}{of_validation(error)}") from None
+        raise ConfigError(f"{where}{of_validation(error, RunConfig)}") from None
 
 
 def checked(settings: dict[str, Any]) -> RunConfig:

@@ -167,7 +167,7 @@ def _dimension(key: str, value: Any) -> Dimension:
         try:
             return Range.model_validate(value)
         except ValidationError as error:
-            raise StudyError(f"space.{key}: {of_validation(error)}") from None
+            raise StudyError(f"space.{key}: {of_validation(error, Range)}") from None
     if not isinstance(value, list) or not all(isinstance(one, (bool, int, float, str)) for one in value):
         raise StudyError(
             f"space.{key}: write a list of values, or {{low = 1, high = 9}}; "

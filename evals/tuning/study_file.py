@@ -91,7 +91,7 @@ def read_study(file: Path) -> StudyFile:
     except TomlError as error:
         raise StudyError(str(error)) from None
     except ValidationError as error:
-        raise StudyError(told_faults(file, TomlPlaces.of_file(file), faults_of(error))) from None
+        raise StudyError(told_faults(file, TomlPlaces.of_file(file), faults_of(error, StudyFile))) from None
 
 
 def flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:

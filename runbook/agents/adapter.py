@@ -216,5 +216,5 @@ def read_adapter(data: bytes, origin: str) -> Adapter:
         raise AdapterError(f"{origin}: {error}") from None
     except ValidationError as error:
         # Of a key that is wrong, the library tells "[key]" beside it.
-        faults = [(place, told.replace(".[key]", "")) for place, told in faults_of(error)]
+        faults = [(place, told.replace(".[key]", "")) for place, told in faults_of(error, Adapter)]
         raise AdapterError(told_faults(origin, TomlPlaces(data.decode()), faults)) from None

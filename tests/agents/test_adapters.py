@@ -75,7 +75,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ('nmae = "x"', "nmae: there is no such key"),
+        ('nmae = "x"', "nmae: there is no such key; did you mean name?"),
         ("[env]\nKEY = 'a {modle}'", "there is no placeholder {modle}; there are {arch}"),
         ('[home]\n"../out" = "x"', "is not a path below its folder"),
         ('[home]\n"a\\nb" = "x"', "is not a path below its folder"),

@@ -41,7 +41,12 @@ def test_set_reaches_into_tables_and_takes_words_without_quotes(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "change", "told"),
     [
-        ('data = "d"\ntimeoutt = 3\n', None, "timeoutt"),
+        ('data = "d"\ntimeoutt = 3\n', None, "timeoutt: there is no such key; did you mean timeout?"),
+        ('data = "d"\n', "timout=5", "timout: there is no such key; did you mean timeout?"),
+        ('data = "d"\n', "gateway.run_budget.cals=5", "did you mean calls?"),
+        ('data = "d"\n', "gateway.providers.mine.base_ulr=5", "did you mean base_url?"),
+        ('data = "d"\n', 'reader={model="m", sampling={temprature=1}}', "did you mean temperature?"),
+        ('data = "d"\n', "retrieval.embeding.model=m", "did you mean embedding?"),
         ('data = "d"\ntimeout = "soon"\n', None, "timeout"),
         ('data = "d"\n[gateway.attempt_budget]\ncalls = -1\n', None, "gateway.attempt_budget.calls"),
         ("data = \n", None, "line 1"),

@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from runbook.complaints import naming, of_system, of_validation
+from runbook.complaints import faults_of, naming, of_system, of_validation
 from runbook.files import write_atomically
 
 
@@ -88,3 +88,14 @@ def test_a_wrong_setting_is_told_in_plain_words(settings: dict[str, object], lin
     with pytest.raises(ValidationError) as caught:
         Chosen.model_validate(settings)
     assert of_validation(caught.value) == line
+
+
+def test_a_key_like_an_unknown_one_is_told_where_the_model_is_known() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Chosen.model_validate({"count": 1, "cuont": 1, "out": "x", "zzz": 1})
+    told = [text for _, text in faults_of(caught.value, Chosen)]
+    assert told == [
+        "cuont: there is no such key; did you mean count?",
+        "out: there is no such key; give it with --out",
+        "zzz: there is no such key",
+    ]
