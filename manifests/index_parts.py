@@ -126,6 +126,14 @@ def has_part(entry: Entry, tokeniser: Tokeniser) -> bool:
         return False
 
 
+def is_undamaged(path: Path) -> bool:
+    """Whether a part is as it was written, of whatever format it is."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    content = path.read_bytes()
+    return checksum(content[:-CHECKSUM]) == content[-CHECKSUM:]
+
+
 def abandoned_parts(folder: Path) -> list[Path]:
     """What killed writers left in a folder of parts: temporary files older than any writing takes."""
     latest = time.time() - _WRITING_SECONDS

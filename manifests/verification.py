@@ -10,6 +10,8 @@ from .entry import ENTRY_FILE, Entry, entry_record, parsed_entry, read_entry
 from .errors import StoreError
 from .files import reporting
 from .incoming import Incoming
+from .index_format import INDEX_FOLDER
+from .index_parts import PARTS_FOLDER, is_undamaged
 from .materialise import Canonical, pictures, recorded, texts
 from .slugs import is_slug
 from .store import Store
@@ -22,7 +24,7 @@ _OLDER = frozenset({"new_lines"})
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A file that is not what it was. `slug` is its trajectory's, "" for an image."""
+    """A file that is not what it was. `slug` is its trajectory's, "" for an image or a part of an index."""
 
     path: Path
     problem: str
@@ -36,14 +38,18 @@ def verify(store: Store) -> list[Damage]:
 
 
 def repair(store: Store, views: Views, damages: list[Damage]) -> list[str]:
-    """Take damaged trajectories and images out, and the views that show them; an import brings them back.
+    """Take damaged files out, whole trajectories, and the views that show them.
+
+    An import brings trajectories and images back, the next index its parts.
 
     Returns the slugs taken out. Raises StoreError where a view that shows one is in use.
     """
     slugs = sorted({damage.slug for damage in damages if damage.slug})
+    shown = [f"trajectories/{slug}" for slug in slugs]
+    shown += [f"{INDEX_FOLDER}/{damage.path.name}" for damage in damages if _is_part(damage.path, store)]
     with reporting(f"cannot repair the store {store.root}"), Incoming(store.incoming) as incoming:
         for name in views.names():
-            shows = any((views.root / name / "trajectories" / slug).exists() for slug in slugs)
+            shows = any((views.root / name / place).exists() for place in shown)
             if shows and not views.remove(name):
                 raise StoreError(
                     f"the view {views.root / name} shows damaged files and is in use; end its user first"
@@ -73,6 +79,12 @@ class _Verification:
             expected = self._small.get(path.name) if ".agent." in path.name else path.name.partition(".")[0]
             if expected is not None and self._hash(path) != expected:
                 found.append(Damage(path, "does not match its digest", ""))
+        parts = self._store.root / PARTS_FOLDER
+        found += [
+            Damage(path, "does not match its checksum", "")
+            for path in (sorted(parts.iterdir()) if parts.is_dir() else ())
+            if is_slug(path.name) and not is_undamaged(path)
+        ]
         return found
 
     def _trajectory(self, path: Path) -> Iterator[Damage]:
@@ -122,6 +134,10 @@ class _Verification:
             with path.open("rb") as file:
                 self._hashes[key] = hashlib.file_digest(file, "sha256").hexdigest()
         return self._hashes[key]
+
+
+def _is_part(path: Path, store: Store) -> bool:
+    return path.parent == store.root / PARTS_FOLDER
 
 
 def _kept(path: Path, entry: Entry) -> Canonical | None:

@@ -4,7 +4,7 @@ A builder is a program: it reads one JSON job a line and answers a line when the
 there. It steps back for everything else (nice), does not get Ctrl-C, and ends with its input, so a killed
 run leaves none behind. What it could not build, whoever opens the haystack builds, and complains.
 
-The run's own process builds nothing else: a build takes 200 MB, which an allocator that serves many threads
+The run's own process builds nothing else: a build takes 130 MB, which an allocator that serves many threads
 keeps, and it would slow down the queries that are on the clock.
 """
 

@@ -101,11 +101,14 @@ def verify_store(
             console.print(
                 inert(f"{damage.path}: {damage.problem}"), markup=False, highlight=False, soft_wrap=True
             )
+        for damage in damages if mend else ():
+            if not damage.slug:
+                console.print(inert(f"removed {damage.path}"), markup=False, highlight=False, soft_wrap=True)
         for slug in removed:
             console.print(f"removed {slug}: import its recordings again", markup=False, highlight=False)
         if damages and not mend:
             console.print("mend: runbook store verify --repair, then import the recordings again")
         if not damages:
             console.print(f"{opened.root} is intact", highlight=False, soft_wrap=True)
-    if damages and not removed:
+    if damages and not mend:
         raise typer.Exit(FAILURE)

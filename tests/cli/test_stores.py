@@ -9,7 +9,7 @@ import pytest
 
 from manifests.model import State, Trajectory
 from manifests.store import Store
-from tests.cli.conftest import Runbook
+from tests.cli.conftest import PROGRAM, Runbook
 
 OPENING = """
 import sys
@@ -76,3 +76,18 @@ def _read_only(folder: Path) -> list[str | Path]:
         return []
     mounting = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
     return ["unshare", "--mount", "sh", "-c", mounting, folder]
+
+
+def test_a_damaged_part_of_the_index_is_told_and_repaired(tmp_path: Path, data_root: Path) -> None:
+    options = ["--data", str(data_root), "--store", str(tmp_path / "store"), "--limit", "1"]
+    run = ["eval", "run", *options, "--memory", "rag-slice-bm25", "--out", str(tmp_path / "run")]
+    subprocess.run([*PROGRAM, *run], check=True, capture_output=True)
+    part = next((tmp_path / "store" / "terms").iterdir())
+    part.write_bytes(part.read_bytes()[:-5])
+    verify = [*PROGRAM, "store", "verify", "--store", str(tmp_path / "store")]
+    said = subprocess.run(verify, capture_output=True, text=True, check=False)
+    assert (said.returncode, f"{part}: does not match its checksum" in said.stdout) == (1, True)
+    said = subprocess.run([*verify, "--repair"], capture_output=True, text=True, check=False)
+    assert (said.returncode, f"removed {part}" in said.stdout) == (0, True)
+    assert not part.exists()
+    assert subprocess.run(verify, capture_output=True, check=False).returncode == 0

@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from helpers.memory import tokens
+from helpers.memory.keys import line_keys, term_keys
+from manifests.index import Tokeniser, build_index
 from manifests.maintenance import collect_garbage, disk_use, repair, verify
 from manifests.model import State, Trajectory
 from manifests.store import Entry, Store, StoreError
 from manifests.views import Views
 from tests.manifests.recordings import picture, put
+
+TOKENISER = Tokeniser(tokens.VERSION, tokens.terms, term_keys, line_keys)
 
 
 @pytest.fixture
@@ -153,6 +158,24 @@ def test_a_damaged_image_is_repaired_with_the_trajectories_that_show_it(store: S
     assert repair(store, Views(store), verify(store)) == [entry.slug]
     assert add(store) == entry
     assert verify(store) == []
+
+
+def test_a_damaged_part_of_an_index_is_repaired_in_the_views_that_show_it(store: Store) -> None:
+    whole, damaged = add(store, 1), add(store, 2)
+    views = Views(store)
+    for slugs in ([whole.slug], [whole.slug, damaged.slug]):
+        with views.acquire(slugs) as view:
+            build_index(view, TOKENISER)
+    part = store.root / "terms" / damaged.slug
+    content = part.read_bytes()
+    part.write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
+    assert [(one.path, one.slug) for one in verify(store)] == [(part, "")]
+    assert repair(store, views, verify(store)) == []
+    assert len(views.names()) == 1
+    assert verify(store) == []
+    with views.acquire([whole.slug, damaged.slug]) as view:
+        build_index(view, TOKENISER)
+    assert part.read_bytes() == content
 
 
 def older_entry(entry: Entry) -> Entry:
