@@ -11,6 +11,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from evals.frontier.frontier import Frontier
@@ -20,6 +21,11 @@ from evals.statistics.intervals import Interval
 from runbook.files import write_atomically
 
 _INK, _GREY, _PALE, _OWN, _FILL = "#1f2933", "#6b7785", "#c5ccd3", "#0b6e8f", "#bfe3ec"
+_UNCOUNTED = "#eceff2"
+"""Grey is where latency does not count for LAFS, here and in a report."""
+_WHISKER = "#79b0c3"
+_ROW = 4
+"""Entries in a row of the legend."""
 _DIGITS = ((12.0, (1, 1.5, 2, 3, 4, 5, 6, 8)), (1e5, (1, 2, 5)), (math.inf, (1,)))
 """First digits of ticks on an axis whose end is at most so many times its beginning."""
 _TICK_MARGIN = 0.015
@@ -47,7 +53,7 @@ def write_picture(frontier: Frontier, path: Path) -> list[Path]:
 def picture(frontier: Frontier) -> Figure:
     """The drawing, before it is written."""
     figure = Figure(figsize=(9.2, 5.6), dpi=100, facecolor="white")
-    axes = figure.add_axes((0.075, 0.1, 0.9, 0.74))
+    axes = figure.add_axes((0.075, 0.1, 0.9, 0.71))
     published = list(frontier.reference.values())
     own = [worth.point.operating_point for worth in frontier.runs]
     intervals = [worth.point.interval for worth in frontier.runs if worth.point.interval]
@@ -115,7 +121,7 @@ def _shade_what_does_not_count(axes: Axes) -> None:
         (left, SHORTEST_BUDGET_SECONDS, SHORTEST_BUDGET_SECONDS, "right", "counts from 1 s "),
         (LONGEST_BUDGET_SECONDS, right, LONGEST_BUDGET_SECONDS, "left", " too late to count"),
     ):
-        axes.axvspan(start, end, color="#f5f6f8", lw=0, zorder=0)
+        axes.axvspan(start, end, color=_UNCOUNTED, lw=0, zorder=0)
         axes.text(x, 0.012, text, ha=side, va="bottom", fontsize=7.5, color=_GREY, transform=below)
 
 
@@ -154,10 +160,10 @@ def _along(stairs: Stairs, right: float) -> list[tuple[float, float]]:
 
 def _along_intervals(frontier: Frontier) -> list[tuple[float, float]]:
     return [
-        (worth.point.seconds, interval.low + (interval.high - interval.low) * part / 10)
+        (worth.point.seconds, interval.low + (interval.high - interval.low) * part / 60)
         for worth in frontier.runs
         if (interval := worth.point.interval)
-        for part in range(11)
+        for part in range(61)
     ]
 
 
@@ -187,7 +193,8 @@ def _points(axes: Axes, frontier: Frontier) -> None:
         own = worth.point
         if own.interval:
             ends = [own.interval.low, own.interval.high]
-            axes.plot([own.seconds] * 2, ends, color=_OWN, lw=1, alpha=0.45, zorder=3)
+            # Ends of their own, for a step of the frontier can hide the line between them.
+            axes.plot([own.seconds] * 2, ends, color=_WHISKER, lw=1, marker="_", ms=7, zorder=3.5)
         face = _OWN if worth.undominated else "white"
         axes.plot(own.seconds, own.value, "D", color=face, mec=_OWN, mew=1.4, ms=6.5, zorder=5)
 
@@ -203,7 +210,8 @@ def _legend(figure: Figure, frontier: Frontier) -> None:
         (published, "published point", _mark("o", "white", _GREY)),
         (True, "frontier", Line2D([], [], color=_OWN, lw=1.8)),
         (published, "of the published points", Line2D([], [], color=_PALE, lw=1.6)),
-        (intervals, "95 % interval", Line2D([], [], marker="|", color=_OWN, alpha=0.45, ms=9, ls="")),
+        (intervals, "95 % interval", Line2D([], [], marker="|", color=_WHISKER, ms=9, ls="")),
+        (published, "does not count for LAFS", Patch(facecolor=_UNCOUNTED, edgecolor=_PALE, lw=0.8)),
     ]
     shown = [(name, handle) for there, name, handle in entries if there]
     figure.legend(
@@ -211,7 +219,7 @@ def _legend(figure: Figure, frontier: Frontier) -> None:
         [name for name, _ in shown],
         loc="upper left",
         bbox_to_anchor=(0.069, 0.885),
-        ncols=len(shown),
+        ncols=_ROW,
         frameon=False,
         fontsize=8.5,
         labelcolor=_GREY,

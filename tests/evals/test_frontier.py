@@ -147,6 +147,36 @@ def test_a_dominated_run_is_hollow_and_the_legend_tells_what_marks_mean(root: Pa
     (legend,) = figure.legends
     named = [text.get_text() for text in legend.get_texts()]
     assert named[:3] == ["run on the frontier", "dominated run", "published point"]
+    assert named[-1] == "does not count for LAFS"
+    grey = legend.get_patches()[-1].get_facecolor()
+    shaded = [patch.get_x() for patch in axes.patches if patch.get_facecolor() == grey]
+    assert len(shaded) == 2, "before 1 s and after 200 s"
+
+
+def test_no_line_runs_through_a_label(root: Path, tmp_path: Path) -> None:
+    crowd = (
+        ("scout", 15, 1.2),
+        ("codex", 17, 35),
+        ("bare", 16, 40),
+        ("cascade", 16, 20),
+        ("claude", 18, 150),
+    )
+    found = built([run(tmp_path, root, name, right, seconds) for name, right, seconds in crowd])
+    figure = picture(found)
+    (axes,) = figure.axes
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    boxes = [
+        Text.get_window_extent(child, renderer)
+        for child in axes.get_children()
+        if isinstance(child, Annotation)
+    ]
+    assert len(boxes) == 9
+    for line in axes.lines:
+        x, y = axes.transData.transform(line.get_xydata()).T
+        for box in boxes:
+            for x0, x1, y0, y1 in zip(x, x[1:], y, y[1:], strict=False):
+                steps = [(x0 + (x1 - x0) * part / 200, y0 + (y1 - y0) * part / 200) for part in range(201)]
+                assert not any(box.contains(*step) for step in steps)
 
 
 def test_runs_that_differ_in_more_than_the_memory_are_said_to(root: Path, tmp_path: Path) -> None:
