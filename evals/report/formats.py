@@ -35,6 +35,8 @@ def seconds(value: float | None) -> str:
     """A duration in two or three digits."""
     if value is None:
         return NONE
+    if 0 < value < 0.0005:
+        return f"<{_SPACE}1{_SPACE}ms"
     if value < 0.0995:
         return f"{1000 * value:.0f}{_SPACE}ms"
     if value < 9.95:

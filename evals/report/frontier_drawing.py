@@ -10,7 +10,9 @@ from evals.report.label_places import Segment, Wanted, places
 from evals.scoring.lafs import LONGEST_BUDGET_SECONDS, SHORTEST_BUDGET_SECONDS, OperatingPoint
 from evals.statistics.intervals import Interval
 
-_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
+_TICKS = tuple(digit * 10.0**power for power in range(-4, 5) for digit in (1, 2, 5))
+_ROOM = 42
+"""Between two ticks, so that their names stand apart."""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 14, 18, 40
 _MOST_TENTHS = 5
 """Above so many tenths on an axis it names every second one."""
@@ -63,9 +65,9 @@ def draw(frontier: Frontier, width: int, height: int) -> Drawing:
     published = list(frontier.reference.items())
     own = [(worth.point.name, worth.point) for worth in frontier.runs]
     points = [point for _, point in published] + [point.operating_point for _, point in own]
-    slowest = max([LONGEST_BUDGET_SECONDS, *(point.seconds for point in points)])
-    quickest = min([SHORTEST_BUDGET_SECONDS, *(point.seconds for point in points)])
-    across = _Across(math.log(quickest / 1.7), math.log(slowest * 3), _LEFT, width - _RIGHT)
+    counted = (SHORTEST_BUDGET_SECONDS, LONGEST_BUDGET_SECONDS) if published else ()
+    latencies = [*counted, *(max(point.seconds, _TICKS[0]) for point in points)]
+    across = _Across(math.log(min(latencies) / 1.7), math.log(max(latencies) * 3), _LEFT, width - _RIGHT)
     highs = [point.accuracy for point in points]
     highs += [point.interval.high for _, point in own if point.interval]
     lows = [point.accuracy for point in points]
@@ -90,7 +92,6 @@ def draw(frontier: Frontier, width: int, height: int) -> Drawing:
         if one.interval
     ]
     grid: list[Segment] = [(_LEFT, y, width - _RIGHT, y) for y, _ in down.ticks]
-    every = 2 if width < 500 else 1
     return Drawing(
         width=width,
         height=height,
@@ -98,11 +99,7 @@ def draw(frontier: Frontier, width: int, height: int) -> Drawing:
         right=width - _RIGHT,
         top=_TOP,
         bottom=height - _BOTTOM,
-        x_ticks=[
-            (across(tick), f"{tick:g} s")
-            for tick in _TICKS
-            if across.low <= math.log(tick) <= across.high and (every == 1 or str(tick)[0] == "1")
-        ],
+        x_ticks=across.ticks,
         y_ticks=down.ticks,
         uncounted=[
             (_LEFT, across(SHORTEST_BUDGET_SECONDS)),
@@ -134,8 +131,15 @@ class _Across:
     right: float
 
     def __call__(self, seconds: float) -> float:
-        part = (math.log(seconds) - self.low) / (self.high - self.low)
+        part = (math.log(max(seconds, _TICKS[0])) - self.low) / (self.high - self.low)
         return round(self.left + part * (self.right - self.left), 1)
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """Round latencies with their names, or powers of ten alone where these have no room."""
+        ticks = [tick for tick in _TICKS if self.low <= math.log(tick) <= self.high]
+        narrow = (self.right - self.left) / (self.high - self.low) * math.log(2) < _ROOM
+        return [(self(tick), f"{tick:g} s") for tick in ticks if not narrow or f"{tick:e}"[0] == "1"]
 
 
 @dataclass(frozen=True, slots=True)
