@@ -150,6 +150,15 @@
     event.preventDefault();
   });
 
+  // Rows of a long list are laid out as they come into view, and soon after all others, in slices that nobody
+  // notices: a picture of the whole page has to show them.
+  const SLICE = 60;
+  const later = self.requestIdleCallback ?? ((run) => setTimeout(run, 30));
+  const draw = (from) => {
+    for (const row of rows.slice(from, from + SLICE)) row.classList.add("drawn");
+    if (from + SLICE < rows.length) later(() => draw(from + SLICE), { timeout: 500 });
+  };
+  draw(0);
   filter();
   follow();
 })();
