@@ -109,7 +109,9 @@ class Overview:
     outcomes: list[OutcomeRow]
     stages: list[StageRow]
     from_gold: Share
-    """Of the questions: right, with every piece of gold cited."""
+    """Of the questions: right, with every piece of gold cited; nothing where stages were repeated."""
+    several: bool
+    """Whether any stage was repeated."""
     errors: list[tuple[str, int]]
     classes: list[ClassRow]
     notes: list[str]
@@ -153,6 +155,7 @@ def overview(run: ReportedRun, chapters: Sequence[Chapter]) -> Overview:
         outcomes=_outcomes(results),
         stages=_stages(run),
         from_gold=_from_gold(run),
+        several=run.several,
         errors=Counter(
             one.error_class.replace("_", " ") for one in run.traces.values() if one.error_class
         ).most_common(),
@@ -215,7 +218,7 @@ def _stages(run: ReportedRun) -> list[StageRow]:
 
 def _from_gold(run: ReportedRun) -> Share:
     told = [one.funnel.answered_from_gold for one in run.traces.values()]
-    known = [float(one) for one in told if one is not None]
+    known = [] if run.several else [float(one) for one in told if one is not None]
     return Share(fmean(known) if known else None, None, len(known))
 
 

@@ -94,3 +94,31 @@ def test_pieces_and_questions_are_counted_apart(data_root: Path, tmp_path: Path)
     assert "answered right" in questions
     assert questions.index("answered right") < questions.index("100.0") < questions.index("all gold cited")
     assert "Right answers are counted in questions, not in pieces" in questions
+
+
+def test_without_a_reader_nothing_is_said_of_right_answers_or_lafs(data_root: Path, tmp_path: Path) -> None:
+    hit = Answer(spans=(("tr-0", 2, 2), ("tr-1", 2, 2), ("tr-2", 2, 2)), seconds=0.0001)
+    one = write_run(tmp_path / "one", data_root, {f"q-{number}": hit for number in range(3)}, reader=None)
+    other = write_run(
+        tmp_path / "other", data_root, {f"q-{number}": Answer() for number in range(3)}, reader=None
+    )
+    write_report([one.path, other.path], tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert re.search(r"\d questions flip: \d with all pieces hit in A only", parts(text, "comparison"))
+    assert "Show them" not in text
+    frontier = parts(text, "frontier")
+    assert "LAFS" not in frontier
+    assert 'class="uncounted"' not in frontier
+    assert "0.0001 s" in frontier
+    assert "&lt; 1 ms" in parts(text, "summary").replace("\u00a0", " ")
+
+
+def test_what_is_shown_of_repeats_is_said_to_be_the_first(data_root: Path, tmp_path: Path) -> None:
+    answers = (Answer(score=1), Answer(score=0))
+    run = write_run(tmp_path / "run", data_root, {"q-0": answers, "q-1": answers, "q-2": answers})
+    write_report([run.path], tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert 'class="mark mixed" title="not the same in all repeats"' in text
+    assert "errors, gold and tool calls are those of the first time" in parts(text, "course")
+    assert "All else that is shown here is of the first time." in text
+    assert "all gold cited" not in text
