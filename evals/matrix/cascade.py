@@ -14,6 +14,7 @@ import numpy as np
 from evals.comparison.measures import MEASURES, Measure
 from evals.question import Gold
 from evals.recorded import RecordedRun
+from evals.runs.remarks import told_of
 from evals.runs.results import mean_over_answers
 from evals.statistics.clusters import clusters_of
 
@@ -47,6 +48,8 @@ class CascadeCurve:
     questions: int
     halves: tuple[int, int]
     points: list[CascadePoint]
+    remarks: list[str]
+    """What else has to be said of the two runs; see `evals.runs.remarks`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,9 @@ def cascade_curve(
             "all questions share their gold evidence, so no threshold can be told on others than chose it"
         )
     points = [_point(share, [[cases[name] for name in half] for half in halves]) for share in SHARES]
-    return CascadeCurve(measure.name, len(names), (len(halves[0]), len(halves[1])), points)
+    return CascadeCurve(
+        measure.name, len(names), (len(halves[0]), len(halves[1])), points, told_of([quick, slow])
+    )
 
 
 def _cases(quick: RecordedRun, slow: RecordedRun) -> tuple[Measure, dict[str, _Case]]:

@@ -55,3 +55,5 @@ def cascade(
         f"chosen on one half ({curve.halves[0]} and {curve.halves[1]} questions) and told on the other. "
         "Run it with `--memory cascade --set retrieval.cascade.threshold=...`."
     )
+    for remark in curve.remarks:
+        console.print(inert(remark))

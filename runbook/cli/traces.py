@@ -44,6 +44,8 @@ def traces(
     """
     if as_json and as_csv:
         raise Mistake("choose one of --json and --csv")
+    from evals.recorded import read_run
+    from evals.runs.remarks import remarks_of
     from evals.traces.aggregate import group_figures
     from evals.traces.run import trace_run
     from runbook.cli.tables import print_json
@@ -52,6 +54,8 @@ def traces(
     if plots is not None and plots.exists() and not plots.is_dir():
         raise Mistake(f"{plots} is a file: --plots names a folder")
     read = [trace_run(run) for run in runs]
+    for one, run in zip(read, runs, strict=True):
+        one.notes += [remark.text for remark in remarks_of(read_run(run))]
     if as_json:
         print_json(
             [one.model_dump() | {"groups": [g.model_dump() for g in group_figures(one)]} for one in read]

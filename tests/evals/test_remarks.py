@@ -17,6 +17,7 @@ from runbook.cli import comparing
 from runbook.cli.frontier import _print as print_frontier
 from runbook.cli.matrix_tables import print_matrix
 from runbook.cli.tables import print_summary
+from runbook.cli.traces import traces
 from tests.recorded_runs import Answer, write_run
 
 
@@ -83,3 +84,9 @@ def test_the_latency_of_a_replay_is_compared_with_nothing(plain: RecordedRun, od
     console = Console(record=True, width=160, file=StringIO())
     print_frontier(console, frontier([odd], "small", {}))
     assert "odd (replayed)" in shown(console)
+
+
+def test_traces_have_them_too(odd: RecordedRun, capsys: pytest.CaptureFixture[str]) -> None:
+    traces([odd.folder.path])
+    told = " ".join(capsys.readouterr().out.split())
+    assert [mark for mark in MARKS if mark not in told] == []

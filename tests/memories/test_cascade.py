@@ -1,13 +1,14 @@
 """A cascade answers quickly where it is sure, and its thresholds are told on other questions."""
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import orjson
 import pytest
 
 from evals.matrix.cascade import CascadeError, cascade_curve
 from evals.recorded import read_run
+from evals.runs.remarks import told_of
 from runbook.context import MemoryContext
 from runbook.memories.cascade import Cascade
 from runbook.memory import QueryResult
@@ -83,6 +84,13 @@ def test_the_ends_of_the_curve_are_the_two_memories_alone(runs):
     hits = [result.query.evidence_recall.all_pieces_hit for result in quick.results.values()]
     assert last.value == pytest.approx(sum(hits) / 12)
     assert first.seconds > last.seconds
+    assert curve.remarks == told_of([quick, slow])
+
+
+def test_it_tells_what_has_to_be_said_of_the_runs(runs):
+    quick, slow = runs
+    smoke = replace(quick, record=quick.record.model_copy(update={"smoke": True}))
+    assert any("a smoke run" in one for one in cascade_curve(smoke, slow, {}).remarks)
 
 
 def test_a_memory_without_confidence_makes_no_cascade(runs):
