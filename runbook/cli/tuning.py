@@ -192,15 +192,17 @@ def _unfit(config: "RunConfig") -> str:
     """Why these settings cannot be run together; empty where nothing is known against them."""
     from runbook.agents import UnknownAgentError
     from runbook.cli.assembly import arm_settings, chosen_agent
+    from runbook.cli.memory_checks import refuse_unpriced_budgets
     from runbook.memories.errors import MemorySettingsError
     from runbook.memories.registry import AGENTS, memory_factory
 
     try:
+        refuse_unpriced_budgets(config)
         if config.memory in AGENTS:
             chosen_agent(arm_settings(config))
         else:
             memory_factory(config.memory)
-    except (UnknownAgentError, MemorySettingsError) as error:
+    except (Mistake, UnknownAgentError, MemorySettingsError) as error:
         return str(error)
     return ""
 

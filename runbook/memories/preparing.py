@@ -14,6 +14,7 @@ from runbook.endpoint.errors import EndpointError
 from runbook.endpoint.ledger import Account, Ledger
 from runbook.gateway.budgets import tokens_of
 from runbook.gateway.records import ModelCall
+from runbook.gateway.tally import Tally
 from runbook.memories.pools import Pool, PreparedPool, prepare_pool
 from runbook.memories.writing import NoteWriter, Written
 from runbook.memory import InsertCost
@@ -132,17 +133,25 @@ def written_cost(written: Sequence[Written]) -> InsertCost:
 
 
 def _calls(ledger: Ledger) -> dict[str, float | None]:
-    """What the calls took, by what they were for; a failed one tells no tokens."""
-    embedding = [call for call in ledger.calls if call.wire is None]
-    writing = [call for call in ledger.calls if call.wire is not None]
-    facts = ledger.facts()
+    """What asking took, by what it was for; a failed call tells no tokens, a reused one was paid before."""
+    asked = [call for call in ledger.calls if not call.replayed]
+    embedding = [call for call in asked if call.wire is None]
+    writing = [call for call in asked if call.wire is not None]
     return {
         "embedding_calls": _requests(embedding),
         "embedding_tokens": _tokens(embedding),
         "writing_calls": _requests(writing),
         "writing_tokens": _tokens(writing),
-        "cost_usd": facts.cost_usd if facts else 0.0,
+        "cost_usd": _cost(asked),
     }
+
+
+def _cost(calls: Sequence[ModelCall]) -> float | None:
+    """USD; None where the price of any is unknown."""
+    tally = Tally()
+    for call in calls:
+        tally.add(call)
+    return tally.facts().cost_usd if calls else 0.0
 
 
 def _requests(calls: Sequence[ModelCall]) -> int:

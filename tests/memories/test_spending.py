@@ -176,6 +176,21 @@ def test_another_model_than_was_asked_is_a_mismatch_and_its_answer_is_not_kept(b
     assert again.outcome is Outcome.OK
 
 
+def test_what_an_interrupted_run_had_written_is_not_paid_for_again(bench, prices):
+    asked(bench.memory("rag-slice-notes", gateway=prices), bench.task(), bench.haystack)
+    written = bench.folder / "cache" / "written"
+    for file in [*written.glob("*/*.json"), next(written.glob("*/replies/*/*.json"))]:
+        file.unlink()
+    again = asked(bench.memory("rag-slice-notes", gateway=prices), bench.task(), bench.haystack)
+    lines = (bench.task().folder / "2" / "insert_calls.jsonl").read_bytes().splitlines()
+    calls = list(map(orjson.loads, lines))
+    (paid,) = [call for call in calls if not call.get("replayed")]
+    assert len(calls) == 12
+    cost = again.insert_cost
+    assert (cost.written_trajectories, cost.writing_calls, cost.embedding_calls) == (6, 1, 0)
+    assert cost.cost_usd == pytest.approx(paid["cost_usd"])
+
+
 @pytest.mark.parametrize("budget", ["attempt_budget", "run_budget"])
 def test_money_without_prices_is_refused_before_anything_is_spent(budget):
     account = Account(GatewaySettings.model_validate({budget: {"money_usd": 1.0}}))
