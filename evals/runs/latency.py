@@ -12,9 +12,11 @@ from typing import Any
 from evals.aggregate import latency_figures
 from evals.runs.machine_load import BUSY
 from evals.runs.records import QueryRecord
+from runbook.memories.cascade import quick_seconds
 
 ON_THE_CLOCK = (
     "candidates",
+    "quick_memory",
     "workspace",
     "container",
     "model_wait",
@@ -40,8 +42,10 @@ def latency_parts(query: QueryRecord) -> dict[str, float | None]:
     # What the query waited beyond its attempts' own waits, it waited between attempts.
     paused = max(0.0, result.timings.get("rate_limit", 0.0) - limited - limited_before)
     model = own.get("model", 0.0)
+    quick = quick_seconds(result)
     parts = {
         "candidates": result.timings.get("candidates", 0.0),
+        "quick_memory": quick,
         "workspace": own.get("workspace", 0.0),
         "container": own.get("start", 0.0),
         "model_wait": max(0.0, model - limited),
@@ -49,7 +53,7 @@ def latency_parts(query: QueryRecord) -> dict[str, float | None]:
         "rate_limit_wait": limited + paused,
         "teardown": own.get("collect", 0.0),
         "validation": own.get("validate", 0.0),
-        "retries": sum(attempt.seconds for attempt in earlier),
+        "retries": max(0.0, sum(attempt.seconds for attempt in earlier) - quick),
     }
     first_byte = last.wire.first_byte_seconds if last and last.wire else None
     return {

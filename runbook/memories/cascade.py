@@ -18,6 +18,11 @@ def asked_slow(result: QueryResult) -> bool:
     return _QUICK in result.timings
 
 
+def quick_seconds(result: QueryResult) -> float:
+    """What the quick memory took before a cascade's slow one was asked; 0 where it was not."""
+    return result.timings.get(_QUICK, 0.0)
+
+
 class Cascade:
     """Both latencies count where the slow memory is asked."""
 

@@ -8,6 +8,8 @@ import pytest
 
 from evals.matrix.cascade import CascadeError, cascade_curve
 from evals.recorded import read_run
+from evals.runs.latency import ON_THE_CLOCK, latency_parts
+from evals.runs.records import QueryRecord
 from evals.runs.remarks import told_of
 from runbook.context import MemoryContext
 from runbook.memories.cascade import Cascade
@@ -53,6 +55,15 @@ def test_the_slow_memory_is_asked_below_the_threshold_and_both_latencies_count(
     assert result.seconds == expected
     assert slow.asked == ([bench.task().question.text] if expected > 1 else [])
     assert result.confidence == confidence
+
+
+def test_the_time_of_the_quick_memory_is_told_apart_from_retries(bench):
+    result = Cascade(bench.memory("rag-slice-bm25"), bench.memory("first"), 1.1).query(bench.task())
+    record = QueryRecord(question_id="q", haystack_digest="", view_seconds=0, result=result)
+    parts = latency_parts(record)
+    assert parts["quick_memory"] == result.timings["quick"] > 0
+    assert parts["retries"] == 0
+    assert sum(parts[name] for name in ON_THE_CLOCK) == pytest.approx(result.seconds)
 
 
 def test_a_cancelled_question_does_not_reach_the_slow_memory(bench):
