@@ -19,9 +19,9 @@ from evals.runs.remarks import About, remarks_of
 from evals.runs.results import QuestionResult
 from evals.runs.score_interval import share_interval
 from evals.runs.spending import spending
-from evals.statistics.bootstrap import mean_interval
 from evals.statistics.clusters import clusters_of
 from evals.statistics.intervals import Interval
+from evals.statistics.shares import mean_share_interval
 from evals.traces.classes import rules
 from runbook.outcomes import INFRASTRUCTURE_FAILURES, METHOD_FAILURES, Outcome
 
@@ -177,7 +177,7 @@ def right_share(run: ReportedRun, results: Iterable[QuestionResult]) -> Share:
 def _hit_share(run: ReportedRun, results: Sequence[QuestionResult]) -> Share:
     hits = {one.question_id: hit for one in results if (hit := EVIDENCE_HIT.of(one)) is not None}
     values = np.array(list(hits.values()), dtype=float)
-    interval = mean_interval(values, clusters_of(list(hits), run.gold)) if len(hits) > 1 else None
+    interval = mean_share_interval(values, clusters_of(list(hits), run.gold)) if len(hits) > 1 else None
     return Share(fmean(hits.values()) if hits else None, interval, len(hits))
 
 
