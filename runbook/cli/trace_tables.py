@@ -33,7 +33,7 @@ _TIME_LEGEND = (
 )
 _GOLD_LEGEND = (
     "candidates: given to the agent at the start; listed: named in what a tool gave back; opened: asked for; "
-    "cited: in the evidence; in context: cited and not cut off for the reader"
+    "cited: in the evidence; in context: cited and not cut off for the reader; right: share of questions"
 )
 
 
