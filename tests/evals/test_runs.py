@@ -386,7 +386,7 @@ def test_a_score_is_the_mean_over_repeats_and_its_variance_is_split(
     assert summary["accuracy"]["strict"] == 0.5
     # Every question's mean is one half, so there is no spread; three questions are still only three.
     assert summary["accuracy"]["interval"] == pytest.approx([0.1253, 0.8747], abs=1e-4)
-    assert "no spread" in summary["accuracy"]["interval_method"]
+    assert "joined with Wilson" in summary["accuracy"]["interval_method"]
     assert summary["repeats"]["variance"] == {
         "agent": "not estimated",
         "reader": pytest.approx(0.5),
