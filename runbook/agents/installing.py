@@ -175,7 +175,10 @@ def probe(found: FoundAdapter, version: str, sandbox: Sandbox, tools: Path, targ
         )
     read = re.search(adapter.probe.pattern, said.stdout + said.stderr)
     if read is None or read[1] is None:
-        raise InstallError(f"{adapter.name} {version} does not say its version: {said.words}")
+        raise InstallError(
+            f"{adapter.name} {version} does not say its version: {said.words}; "
+            f"probe.pattern, {adapter.probe.pattern!r}, has to find it there"
+        )
     if read[1] != version:
         raise InstallError(f"{adapter.name} {version} was asked for, but it calls itself {read[1]}")
     return read[1]
