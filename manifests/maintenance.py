@@ -10,10 +10,10 @@ from .incoming import abandoned, nobody_builds, sweep
 from .index_parts import PARTS_FOLDER, abandoned_parts
 from .slugs import is_slug
 from .store import Store
-from .verification import Damage, repair, verify
+from .verification import Damage, repair, verify, verify_views
 from .views import Views
 
-__all__ = ["Damage", "DiskUse", "Garbage", "collect_garbage", "disk_use", "repair", "verify"]
+__all__ = ["Damage", "DiskUse", "Garbage", "collect_garbage", "disk_use", "repair", "verify", "verify_views"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,10 @@ _OLDER = frozenset({"new_lines"})
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A file that is not what it was. `slug` is its trajectory's, "" for an image or a part of an index."""
+    """A file that is not what it was, or a view.
+
+    `slug` is its trajectory's, "" for an image, a part of an index or a view.
+    """
 
     path: Path
     problem: str
@@ -35,6 +38,13 @@ def verify(store: Store) -> list[Damage]:
     """Read the whole store, and list every file that is missing, changed or does not belong there."""
     with reporting(f"cannot read the store {store.root}"):
         return _Verification(store).run()
+
+
+def verify_views(views: Views) -> list[Damage]:
+    """List the views that somebody has written to, or taken something out of."""
+    with reporting(f"cannot read the views in {views.root}"):
+        found = [(views.root / name, views.written_to(name)) for name in views.names()]
+    return [Damage(view, f"was written to: {place}", "") for view, place in found if place]
 
 
 def repair(store: Store, views: Views, damages: list[Damage]) -> list[str]:
@@ -58,8 +68,11 @@ def repair(store: Store, views: Views, damages: list[Damage]) -> list[str]:
             discard(store.trajectories / slug, incoming)
             store.forget(slug)
         for damage in damages:
-            if not damage.slug:
-                discard(damage.path, incoming)
+            if damage.path.parent != views.root:
+                if not damage.slug:
+                    discard(damage.path, incoming)
+            elif damage.path.exists() and not views.remove(damage.path.name):
+                raise StoreError(f"the view {damage.path} is in use; end its user first")
     return slugs
 
 

@@ -21,7 +21,7 @@ import orjson
 from .contact_sheets import SheetDrawing, draw_sheets
 from .entry import Entry
 from .errors import StoreError
-from .files import FILE_MODE, FOLDER_MODE, remove_tree, reporting, try_lock
+from .files import EPOCH_NS, FILE_MODE, FOLDER_MODE, remove_tree, reporting, try_lock
 from .incoming import Incoming, sweep
 from .index_format import INDEX_FOLDER, LAYOUT
 from .store import Store
@@ -179,6 +179,15 @@ class Views:
         finally:
             os.close(lock)
 
+    def written_to(self, name: str) -> str:
+        """What in a view is not as it was made, by its time: a path in the view, "" where all is."""
+        root = self.root / name
+        for folder, _, names in os.walk(root):
+            for path in (folder, *(f"{folder}/{one}" for one in names)):
+                if os.lstat(path).st_mtime_ns != EPOCH_NS:
+                    return os.path.relpath(path, root)
+        return ""
+
     def _pinned(self, name: str, entries: list[Entry], kind: Kind) -> tuple[int | None, bool]:
         """A shared lock on the view, and whether it had to be built."""
         built = False
@@ -226,9 +235,9 @@ class Views:
             return False
         try:
             whole = all((self.root / name / file).stat().st_size == size for file, size in sizes.items())
-            if not whole or record.get("copied"):
-                return whole
-            return not any(_replaced(self.root / name, entry) for entry in entries)
+            if not whole or not _is_sealed(self.root / name, entries):
+                return False
+            return bool(record.get("copied")) or not any(_replaced(self.root / name, one) for one in entries)
         except OSError:
             return False
 
@@ -271,6 +280,12 @@ def _file_bytes(folder: Path) -> int:
 def view_digest(entries: Iterable[Entry]) -> str:
     """The digest (hex) of a set of trajectories: sha256 over their sorted digests, one a line."""
     return hashlib.sha256("\n".join(sorted(entry.digest for entry in entries)).encode()).hexdigest()
+
+
+def _is_sealed(view: Path, entries: Iterable[Entry]) -> bool:
+    """Whether no file of a trajectory was taken away or put there since: that changes its folder's time."""
+    folders = [f"{view}/trajectories", *(f"{view}/trajectories/{entry.slug}" for entry in entries)]
+    return all(os.stat(folder).st_mtime_ns == EPOCH_NS for folder in folders)  # noqa: PTH116
 
 
 def _replaced(view: Path, entry: Entry) -> bool:

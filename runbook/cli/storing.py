@@ -81,13 +81,14 @@ def verify_store(
 
     Lists each damaged file, and exits with 1 where there is one that is not repaired.
     """
-    from manifests.maintenance import repair, verify
+    from manifests.maintenance import repair, verify, verify_views
     from manifests.store import Store
     from runbook.cli.haystacks import views_of
 
     opened = Store.open(existing_store(store))
-    damages = verify(opened)
-    removed = repair(opened, views_of(opened), damages) if mend and damages else []
+    views = views_of(opened)
+    damages = [*verify(opened), *verify_views(views)]
+    removed = repair(opened, views, damages) if mend and damages else []
     if as_json:
         print_json(
             {

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from manifests.maintenance import repair, verify_views
 from manifests.model import State, Trajectory
 from manifests.store import Entry, Store, StoreError
 from manifests.views import Views
@@ -187,6 +188,39 @@ def test_what_is_lost_of_a_view_is_made_again(store: Store, entries: list[Entry]
         os.truncate(view.path / lost, 3)
     with views.acquire(slugs(entries)) as again:
         assert tree(again.path) == whole
+
+
+@pytest.mark.parametrize("change", ["gone", "added", "replaced"])
+def test_a_view_whose_trajectories_somebody_changed_is_made_again(
+    store: Store, entries: list[Entry], change: str
+) -> None:
+    views = Views(store)
+    slugs = [entry.slug for entry in entries]
+    with views.acquire(slugs) as view:
+        state = view.path / "trajectories" / slugs[0] / "0000.txt"
+        text = state.read_text()
+        if change == "added":
+            state.with_name("9999.txt").write_text("planted")
+        else:
+            state.unlink()
+        if change == "replaced":
+            state.write_text("planted")
+    (damage,) = verify_views(views)
+    assert (damage.path, "was written to" in damage.problem) == (view.path, True)
+    with views.acquire(slugs) as view:
+        assert state.read_text() == text
+        assert not state.with_name("9999.txt").exists()
+    assert verify_views(views) == []
+
+
+def test_a_changed_view_is_taken_out_by_a_repair(store: Store, entries: list[Entry]) -> None:
+    views = Views(store, cap_bytes=10**9)
+    with views.acquire([entries[0].slug]) as view:
+        (view.path / "states.tsv").write_text("scribbled")
+        with pytest.raises(StoreError, match="in use"):
+            repair(store, views, verify_views(views))
+    repair(store, views, verify_views(views))
+    assert views.names() == []
 
 
 def test_a_trajectory_written_anew_is_shown_anew(store: Store, entries: list[Entry]) -> None:
