@@ -4,7 +4,9 @@ The harness gets the arguments of its own command line; what it needs of the dat
 functions. Nothing of the checkout is copied or changed on disk.
 """
 
+import ast
 import importlib
+import importlib.util
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,6 +58,7 @@ def launch(upstream: Path, run: HarnessRun, backend: Backend) -> None:
         )
     with importable(upstream):
         memory, public_data, harness = (part(upstream, name) for name in PARTS)
+        _refuse_missing(upstream, harness)
         named(memory, "register_memory")(memory_class(named(memory, "Memory"), backend))
         if run.workers > 1:
             _allow_parallel(harness)
@@ -140,6 +143,27 @@ def named(module: ModuleType, name: str) -> Any:
         raise OfficialError(
             f"{module.__name__} has no {name}: this version of the harness is not known"
         ) from None
+
+
+def _refuse_missing(upstream: Path, module: ModuleType) -> None:
+    """Raise OfficialError where a module imports in its functions, so after hours, what is not installed."""
+    tree = ast.parse(Path(module.__file__ or "").read_bytes())
+    tried = {inner for outer in ast.walk(tree) if isinstance(outer, ast.Try) for inner in ast.walk(outer)}
+    names = {name for node in ast.walk(tree) if node not in tried for name in _packages(node)}
+    missing = sorted(name for name in names - sys.modules.keys() if importlib.util.find_spec(name) is None)
+    if missing:
+        raise OfficialError(
+            f"{upstream}: {module.__name__} needs {', '.join(missing)}: install its requirements into this "
+            "environment"
+        )
+
+
+def _packages(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name.partition(".")[0] for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        return [node.module.partition(".")[0]]
+    return []
 
 
 def _allow_parallel(harness: ModuleType) -> None:

@@ -48,6 +48,7 @@ _LETTERS = re.compile(r"[A-Za-z]+")
 _NUMBER = re.compile(r"[\d_.,]+[kKmM]?")
 _WRITTEN_NAME = re.compile(r"[A-Za-z_$][A-Za-z_.$-]*\d{0,2}[.?!:]?")  # also correct-horse, config.db.password
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_CALL = re.compile(r"[A-Za-z_][\w.]*[(\[].*[)\]][;,)]*")
 _TYPE = re.compile(r"[A-Z][a-z]+(?:[A-Z][a-z]*)+")
 _EXPRESSION = re.compile(r"[A-Za-z_][A-Za-z_.]*\d?(?:(?:[-+*/%?]|::|->)[A-Za-z_][A-Za-z_.]*\d?)*(?:->?|::)?")
 _OWNER = re.compile(r"\b(?:self|this|cls|[a-z])\.\Z")
@@ -74,7 +75,7 @@ def assignment_of(found: re.Match[str], begin: int, end: int) -> Assignment:
     before = text[max(0, start - _LOOKED_BACK) : start]
     place = len(before.rstrip(_NAME_CHARACTERS))
     groups = found.groupdict()
-    flag = groups["flag"]
+    flag = groups.get("flag")
     stop = found.start("flag") if flag else found.end("rest")
     return Assignment(
         name=before[place:] + text[start:stop],
@@ -145,6 +146,17 @@ def is_literal(assignment: Assignment) -> bool:
     if _NUMBER.fullmatch(value):
         return assignment.quoted or not assignment.name.lower().endswith("token")
     return assignment.quoted or _is_unquoted_literal(assignment)
+
+
+def is_whole_line(assignment: Assignment) -> bool:
+    """Whether a line holds nothing but this, as those of an environment do, and no program text."""
+    value = assignment.value
+    begins = _FIRST_COLUMN.search(assignment.before.removesuffix("export ")) is not None
+    # What holds none of these is read by the other rules, which know more.
+    signs = not set("&),;|<>(){}[]").isdisjoint(value)
+    return (
+        begins and signs and not is_stand_in(value) and not is_reference(value) and not _CALL.fullmatch(value)
+    )
 
 
 def is_stand_in(value: str) -> bool:

@@ -22,6 +22,7 @@ from .assignments import (
     is_reference,
     is_remark,
     is_stand_in,
+    is_whole_line,
     may_hold_secret,
 )
 
@@ -145,6 +146,12 @@ def _assigned(looks_secret: Callable[[str], bool]) -> Judge:
     return judge
 
 
+def _line_assigned(found: re.Match[str], begin: int, end: int) -> bool:
+    """Of a line of an environment: a name that holds a secret, and no program text for a value."""
+    assignment = assignment_of(found, begin, end)
+    return is_named(assignment) and is_whole_line(assignment)
+
+
 def _literal(secret: str) -> bool:
     """A value itself, rather than a variable or a word that stands for one."""
     return not is_stand_in(secret)
@@ -181,6 +188,7 @@ _JUDGES: dict[str, Judge] = {
     "random": _of_value(_random),
     "assigned": _assigned(_random),
     "password assigned": _assigned(_password),
+    "line assigned": _line_assigned,
 }
 
 

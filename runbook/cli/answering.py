@@ -40,6 +40,8 @@ def answer(
     slugs = [entry.slug for entry in opened.entries()]
     if not slugs:
         raise Mistake(f"{opened.root} is empty: import recordings first (`runbook import --help`)")
+    if keep is not None and keep.is_dir() and any(keep.iterdir()):
+        raise Mistake(f"--keep: {keep} is not empty; name a new folder")
     folder = keep.resolve() if keep else home() / "asked"
     with (
         assemble_memory(

@@ -196,6 +196,18 @@ def test_ask_says_how_long_it_took_in_all(runbook: Runbook, done: Path, tmp_path
     assert re.search(r"^[0-9.]+ s, of which the query [0-9.]+ s; ", ended.stdout, re.MULTILINE)
 
 
+def test_ask_keeps_its_attempts_in_no_folder_that_holds_something(
+    runbook: Runbook, done: Path, tmp_path: Path
+) -> None:
+    home = str(tmp_path / "home")
+    asked = ["ask", "Which access code has warehouse 1?", "--sandbox", "process", "--keep"]
+    assert "is not empty" in one_line(runbook(*asked, str(done), RUNBOOK_HOME=home), 2)
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    assert runbook(*asked, str(kept), RUNBOOK_HOME=home).returncode == 0
+    assert any(kept.iterdir())
+
+
 def test_what_dead_processes_left_is_cleaned_without_an_engine(runbook: Runbook, tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / "helpers" / "0123456789abcdef").mkdir(parents=True)

@@ -203,3 +203,15 @@ def test_the_real_harness_has_what_we_call(backend: Backend) -> None:
     assert "runbook_controller" not in memory
     for name in ("materialize_runtime_questions", "materialize_runtime_haystack"):
         assert f"def {name}(" in data
+
+
+def test_what_the_harness_would_miss_hours_later_is_told_at_once(
+    checkout: Path, backend: Backend, harness_run: Callable[..., HarnessRun]
+) -> None:
+    file = checkout / "evaluation" / "harness.py"
+    optional = "    try:\n        import no_such_extra\n    except ImportError:\n        pass\n"
+    file.write_text(file.read_text() + f"\n\ndef later():\n    import no_such_package.part\n{optional}")
+    run = harness_run()
+    with pytest.raises(OfficialError, match=r"harness needs no_such_package: install its requirements"):
+        launch(checkout, run, backend)
+    assert not run.out.exists()

@@ -55,6 +55,14 @@ SECRETS = [
 
 # (kind, what stands before the secret, the secret, what stands after it)
 SECRETS_IN_PLACE = [
+    ("password", "HOME=/root\nPOSTGRES_PASSWORD=", "Xk9mQ2vL)7pTz", "\nLANG=C"),
+    ("password", "HOME=/root\nPOSTGRES_PASSWORD=", "Xk9mQ2vL,7pTz", "\nLANG=C"),
+    ("password", "POSTGRES_PASSWORD=", "Xk9|mQ2vL7pTz", "\n"),
+    ("password", "POSTGRES_PASSWORD=", "Xk<9mQ2vL7pTz", ""),
+    ("password", "export DB_PASSWORD=", "abc;TAIL1def", "\\nLANG=C"),
+    ("password", "DB_PASSWORD=", "&&aB3(&(x", "\n"),
+    ("secret", "LANG=C\nAPI_TOKEN=", "abcdefgh&TAIL9ijk", "\n"),
+    ("secret", "   12→STRIPE_SECRET=", "ab[c;d;ef", "\n"),
     ("password", "PGPASSWORD=", "Tr0ub4dor&3gN8Z", " psql"),
     ("password", "/login?password=", "Tr0ub4dor3", "&user=ada"),
     ("password", "export PASS=", "s3cr3t&more", "\n"),
@@ -130,6 +138,7 @@ NEAR_MISSES = [
     "token: string; secret: deploy-bot-2; next token: 2 of 10",
     "api_key = os.environ['KEY_1'] and token = parse_token_2(text)",
     "monkey=abc123def456ghi7 and primary_key: abc123def456ghi7 and keyboard: us-101",
+    "SECRET_KEY=get_secret(name)\nAPI_TOKEN=tokens[3];\nDB_PASSWORD=$(cat<file)\nTOKEN=<token>",
     "docker run -u 1000:1000 image",
     "docker run -p 8080:80 image && docker login -u ada --password-stdin",
     "mysql -h db -P 3306 -u root -p shop; mysql -p$PASSWORD1 shop; mysql --port=3306",
@@ -211,6 +220,8 @@ def test_letters_that_grow_in_lower_case_do_not_shift_the_mask() -> None:
         "htpasswd -c ",
         "password is ",
         "password=a&",
+        "PASSWORD=(;",
+        "TOKEN=a;",
         "sig=",
         "q~",
         "++++",
