@@ -148,7 +148,8 @@ def _write_text(
         row = rows[slug]
         lines.append(f"{slug}: {row.states} states, {row.outcome}: {clip(row.goal, 110)}")
     if not best:
-        lines = ["no state has any word of the question; look at memory overview"]
+        why = "no state has any word of the question" if task.question.weights else "no word to look for"
+        lines = [f"{why}; look at memory overview"]
     room = TEXT_BYTES
     for line in lines:
         room -= len(line.encode("utf-8", "replace")) + 1

@@ -34,6 +34,8 @@ class Verdict:
 def verdict(task: Task, ranking: Ranking, choice: Choice) -> Verdict:
     """supported, near_match_only (something named is missing) or insufficient (most of it is)."""
     if not choice.picked:
+        if not task.question.weights:
+            return Verdict("insufficient", "the question has no word to look for")
         return Verdict("insufficient", "no state has any word of the question")
     absent, keys = missing(task, ranking), _keys(task)
     if len(absent) > MISSING * len(keys):

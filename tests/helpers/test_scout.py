@@ -178,6 +178,14 @@ def test_a_question_without_a_known_word_is_insufficient(bugs: Indexed) -> None:
     assert bugs.evidence()["trajectory_spans"] == []
 
 
+def test_a_question_without_any_word_is_told_from_one_whose_words_are_nowhere(bugs: Indexed) -> None:
+    for question, why in (("???", "has no word to look for"), ("zeppelin airship", "no state has any word")):
+        bugs.ask(question)
+        assert bugs.scout().code == 0
+        assert why in str(bugs.evidence()["memory_markdown"])
+        assert (why if "no state" in why else "no word to look for") in bugs.memory("candidates").out
+
+
 def test_a_question_with_an_image_looks_only_at_states_with_a_screenshot(
     bugs: Indexed, tmp_path: Path
 ) -> None:
