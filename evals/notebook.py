@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from evals.recorded import RecordedRun, read_run
+from evals.recorded import RecordedRun, read_whole_run
 from runbook.gateway.records import ModelCall
 from runbook.memory import AttemptRecord
 from runbook.traces import TraceError, read_trace
@@ -248,7 +248,7 @@ class RunTables:
 
 def load_run(path: Path | str) -> RunTables:
     """Open a run, finished or not. Raises RunError where it is none, or damaged."""
-    return RunTables(read_run(Path(path)))
+    return RunTables(read_whole_run(Path(path)))
 
 
 def _question_row(

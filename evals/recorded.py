@@ -1,6 +1,6 @@
 """A run as later work reads it: its settings and current records, and its data root if unchanged."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from evals.dataset import DataRoot, DatasetError, load_data_root
 from evals.question import Gold
 from evals.runs.config import RunRecord
 from evals.runs.folder import RunFolder
-from evals.runs.results import QuestionResult, load_results
+from evals.runs.results import QuestionResult, load_figures, load_results
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,22 @@ class RecordedRun:
 
 
 def read_run(path: Path) -> RecordedRun:
-    """Read a run folder. Raises RunError where it is none, or damaged."""
+    """Read a run folder, without the contexts, which no figure needs.
+
+    Raises RunError where it is none, or damaged.
+    """
+    return _read(path, load_figures)
+
+
+def read_whole_run(path: Path) -> RecordedRun:
+    """The same with the contexts: half a megabyte a question. Raises RunError as read_run does."""
+    return _read(path, load_results)
+
+
+def _read(path: Path, load: Callable[[RunFolder, RunRecord], list[QuestionResult]]) -> RecordedRun:
     folder = RunFolder.open(path)
     record = folder.record()
-    return RecordedRun(folder, record, {one.question_id: one for one in load_results(folder, record)})
+    return RecordedRun(folder, record, {one.question_id: one for one in load(folder, record)})
 
 
 def data_of(run: RecordedRun) -> DataRoot:

@@ -10,7 +10,7 @@ from evals.evidence_recall import states_of
 from evals.question import Gold
 from evals.runs.config import RunRecord
 from evals.runs.folder import RunFolder
-from evals.runs.results import QuestionResult, load_results
+from evals.runs.results import QuestionResult, load_figures
 from evals.traces.addresses import Names, State, listed_states
 from evals.traces.attempt import AttemptFigures, AttemptReading, read_attempt
 from evals.traces.funnel import ErrorClass, Funnel, error_class, is_gold, share_hit
@@ -81,7 +81,7 @@ def trace_run(path: Path) -> RunTraces:
     names = _names(record, notes)
     questions = [
         _question(folder, record, result, gold.get(result.question_id), names)
-        for result in load_results(folder, record)
+        for result in load_figures(folder, record)
         if result.query is not None
     ]
     if not questions:

@@ -24,9 +24,9 @@ def export(
     """
     from evals.export.write import ExportError
     from evals.export.write import export as export_run
-    from evals.recorded import data_of, read_run
+    from evals.recorded import data_of, read_whole_run
 
-    run = read_run(folder)
+    run = read_whole_run(folder)
     try:
         done = export_run(run, data_of(run), method=method, unofficial=unofficial)
     except ExportError as error:

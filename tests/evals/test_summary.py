@@ -5,6 +5,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from evals.recorded import read_run, read_whole_run
 from evals.runs.results import load_figures, load_results
 from evals.runs.summary import summarise
 from evals.traces.run import trace_run
@@ -36,6 +37,14 @@ def test_figures_are_made_without_the_texts_of_contexts(data_root: Path, tmp_pat
         for query in one.queries:
             query.result.context = MemoryContext()
     assert light == whole
+
+
+def test_runs_are_compared_without_their_contexts_and_exported_with_them(
+    data_root: Path, tmp_path: Path
+) -> None:
+    path = write_run(tmp_path / "run", data_root, {"q-0": Answer()}).path
+    items = [read(path).results["q-0"].query.result.context.items for read in (read_run, read_whole_run)]
+    assert (len(items[0]), len(items[1]) > 0) == (0, True)
 
 
 def test_evidence_hit_is_the_mean_over_questions_and_its_label_says_so(tmp_path: Path) -> None:
