@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +22,7 @@ from runbook.outcomes import INFRASTRUCTURE_FAILURES
 if TYPE_CHECKING:
     from evals.matrix.plan import MatrixPlan
     from evals.recorded import RecordedRun
+    from evals.runs.at_work import AtWork
     from evals.runs.execute import Progress
     from evals.runs.stages import Stages
     from runbook.cli.preparing import Prepared
@@ -93,8 +95,9 @@ def run_arms(plan: "MatrixPlan", out: Path, console: SharedConsole, *, no_gates:
                 console.speak_for(name)
                 builders = 0 if arms else BUILDERS  # the arms need the same haystacks
                 arms[name] = _opened(one, out / name, console, cancel, stack, builders=builders)
+        clocks = {name: stages.at_work for name, stages in arms.items()}
         try:
-            with _progress(console, len(arms) * len(questions)) as update:
+            with _progress(console, len(arms) * len(questions), partial(told_at_work, clocks)) as update:
                 interleave(arms, questions, concurrency=concurrency, on_progress=update, gates=gates)
         except KeyboardInterrupt:
             console.print("stopped; the same command goes on", soft_wrap=True)
@@ -130,9 +133,17 @@ def _opened(
     )
 
 
+def told_at_work(arms: "Mapping[str, AtWork]") -> str:
+    """What the arms wait for: "agent: query 2 (95 s); rag-slice: haystack 1 (3 s)"; "" for nothing."""
+    told = {name: at_work.told() for name, at_work in arms.items()}
+    return "; ".join(f"{name}: {what}" for name, what in told.items() if what)
+
+
 @contextmanager
-def _progress(console: Console, total: int) -> Iterator[Callable[[str, "Progress"], None]]:
+def _progress(
+    console: Console, total: int, at_work: Callable[[], str]
+) -> Iterator[Callable[[str, "Progress"], None]]:
     from runbook.cli.progress import run_progress
 
-    with run_progress(console, total, "answer") as update:
+    with run_progress(console, total, "answer", at_work=at_work) as update:
         yield lambda _arm, progress: update(progress)

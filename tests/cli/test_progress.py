@@ -7,6 +7,7 @@ from collections.abc import Callable
 from rich.console import Console
 
 from evals.runs.at_work import HAYSTACK, QUERY, AtWork
+from runbook.cli.matrix import told_at_work
 from runbook.cli.progress import counting, run_progress
 
 
@@ -62,3 +63,12 @@ def test_stages_are_told_in_order_with_their_longest_stay() -> None:
             now = 98.0
             assert at_work.told() == "haystack 1 (3 s), query 2 (98 s)"
     assert at_work.told() == ""
+
+
+def test_of_several_arms_those_are_told_that_wait_for_something() -> None:
+    now = 0.0
+    arms = {name: AtWork(clock=lambda: now) for name in ("first", "idle", "last")}
+    assert told_at_work(arms) == ""
+    with arms["first"].on(QUERY), arms["last"].on(HAYSTACK):
+        now = 7.0
+        assert told_at_work(arms) == "first: query 1 (7 s); last: haystack 1 (7 s)"
