@@ -17,9 +17,10 @@ def _main() -> None:
     from runbook.cli.streams import open_closed
 
     open_closed()
-    from runbook.cli.failures import INTERRUPTED, interrupt_on_terminate, said_plainly
+    from runbook.cli.failures import INTERRUPTED, said_plainly
+    from runbook.cli.interrupts import heed_interrupts
 
-    interrupt_on_terminate()
+    heed_interrupts()
     code = said_plainly(_run)
     if code == INTERRUPTED:
         # Everything is released by now, but a thread may still wait for a model's answer nobody wants.

@@ -2,11 +2,9 @@
 
 import errno
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from types import FrameType
 from typing import Any
 
 import typer
@@ -131,13 +129,3 @@ def _code(error: Exception) -> int | None:
 def _say(line: str) -> None:
     with suppress(OSError):  # where standard error is gone, too, the exit code has to do
         terminal(stderr=True).print(inert(line), markup=False)
-
-
-def interrupt_on_terminate() -> None:
-    """Treat SIGTERM and SIGHUP like Ctrl-C, so that containers and locks are released."""
-
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, interrupt)
-    signal.signal(signal.SIGHUP, interrupt)

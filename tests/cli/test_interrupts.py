@@ -1,0 +1,44 @@
+"""A signal ends a command whatever its main thread waits for, and whichever thread took it."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+WAITING = """
+import signal, sys, threading, time
+from runbook.cli.interrupts import heed_interrupts
+
+heed_interrupts()
+
+def other() -> None:
+    time.sleep(0.3)  # until the main thread waits
+    signal.pthread_kill(threading.get_ident(), signal.Signals(int(sys.argv[1])))
+    time.sleep(60)
+
+threading.Thread(target=other, daemon=True).start()
+sleeper = threading.Thread(target=time.sleep, args=(60,), daemon=True)
+sleeper.start()
+try:
+    {wait}
+except KeyboardInterrupt:
+    print("heeded")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "wait",
+    [
+        "threading.Event().wait()",
+        "sleeper.join()",
+        "__import__('select').select([], [], [], 60)",
+        "__import__('subprocess').run(['sleep', '60'])",
+    ],
+    ids=["event", "thread", "select", "child"],
+)
+def test_a_signal_that_another_thread_took_is_heeded(number: signal.Signals, wait: str) -> None:
+    program = [sys.executable, "-c", WAITING.format(wait=wait), str(int(number))]
+    ended = subprocess.run(program, capture_output=True, text=True, timeout=20, check=False)
+    assert (ended.stdout, ended.stderr) == ("heeded\n", "")
