@@ -180,7 +180,12 @@ class Views:
             os.close(lock)
 
     def written_to(self, name: str) -> str:
-        """What in a view is not as it was made, by its time: a path in the view, "" where all is."""
+        """What in a view is not as it was made, by its time: a path in the view, "" where all is.
+
+        Of a view that is built anew before anybody sees it, nothing.
+        """
+        if _read_record(self._lock_path(name)).get("format") != _FORMAT:
+            return ""
         root = self.root / name
         for folder, _, names in os.walk(root):
             for path in (folder, *(f"{folder}/{one}" for one in names)):
