@@ -11,12 +11,14 @@ the current folder is the workspace. MEMORY_MAX_BYTES sets the default cap of an
 63,000) and MEMORY_TIME_LIMIT lowers the ten seconds that a verb may run.
 """
 
+import gc
 import os
 import sys
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 if __name__ == "__main__":
+    gc.disable()  # what a verb makes is needed to its end, and that is near: looking for rubbish takes time
     sys.path = [os.path.dirname(_HERE), *(entry for entry in sys.path if entry != _HERE)]
     from memory.program import main  # type: ignore[import-not-found]
 

@@ -5,6 +5,7 @@
 The budget is 20 states unless given there or in SCOUT_BUDGET.
 """
 
+import gc
 import os
 import sys
 import types
@@ -12,6 +13,7 @@ import types
 _HELPERS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 if __name__ == "__main__":
+    gc.disable()  # what it makes is needed to its end, and that is near
     # The folder of the helpers may have any name and no __init__.py; inside they are one package.
     package = types.ModuleType("helpers")
     package.__path__ = [_HELPERS]
