@@ -1,7 +1,7 @@
 """The files of the search index: one part for each trajectory, and one layout for each view.
 
 All numbers are little-endian. Keys have 48 bits; lists of keys are ascending, and the first 32 bits of each
-stand apart from the last 16, which a search hardly ever needs. A part, `<store>/terms/<slug>`, under the same
+stand apart from the last 16, which a search hardly ever needs. A part, `<store>/index/<slug>`, under the same
 name a link in each view:
 
     head            a line with format, rule and slug, then the Counts as numbers of 32 bits
@@ -37,6 +37,7 @@ import numpy as np
 FORMAT: Final = 3  # the helper refuses another
 FIELDS = ("goal", "url", "title", "action", "thought", "observation")
 POSTINGS_PER_STATE: Final = 8
+LEVELS_PER_DOUBLING: Final = 8  # of a length n there is kept round(8 * log2(1 + n)), at most 255
 INDEX_FOLDER = ".index"  # of a view; hidden, so that nobody searches it for text
 LAYOUT = "layout"  # no slug has this name
 CHECKSUM: Final = 4  # bytes

@@ -35,8 +35,8 @@ class Gathered:
         self._rows.append(f"{slug}\t{convention}\n")
         self._parts.append(part.counts)
         self._levels.append(part.levels().copy())
-        self._keys.append(terms.keys)
-        self._counts.append(np.diff(terms.starts))
+        self._keys.append(terms.keys())
+        self._counts.append(terms.counts())
 
     def to_bytes(self, rule: str) -> bytes:
         """The layout, as index_format tells."""

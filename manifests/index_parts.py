@@ -26,6 +26,7 @@ from .index_format import (
     CHECKSUM,
     COUNTS_SIZE,
     FIELDS,
+    LEVELS_PER_DOUBLING,
     NUMBERS,
     POSTINGS_PER_STATE,
     SMALL_NUMBERS,
@@ -36,11 +37,11 @@ from .index_format import (
 )
 from .line_tables import Keys, LineTable, line_table
 from .new_lines import distinct_lines, new_lines
+from .part_terms import PartTerms
 from .state_files import StateFile, parse_state_file
 
-PARTS_FOLDER = "terms"  # of the store
+PARTS_FOLDER = "index"  # of the store
 
-_LEVELS_PER_DOUBLING = 8
 _WRITING_SECONDS: Final = 600
 _TITLE = re.compile(r"\s*(?:\[\w+\] )?RootWebArea '(.*?)'(?:,|$)")
 
@@ -62,18 +63,6 @@ class Tokeniser:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """Where the terms of a trajectory stand.
-
-    The postings of term `i` are `postings[starts[i] : starts[i + 1]]`.
-    """
-
-    keys: Keys
-    starts: NDArray[np.int64]
-    postings: Numbers
-
-
-@dataclass(frozen=True, slots=True)
 class IndexPart:
     """A part as it lies in the store, or would: its content, what it holds, and its file if it has one."""
 
@@ -83,15 +72,15 @@ class IndexPart:
     head: int
     """Bytes of the content before the terms."""
 
-    def terms(self) -> Terms:
-        """Its terms, without a copy."""
-        return read_terms(self.content, self.counts, self.head)
+    def terms(self) -> PartTerms:
+        """Its terms."""
+        return PartTerms(self.content, self.head, self.counts)
 
     def levels(self) -> Levels:
         """How many terms its states have in each field, without a copy.
 
-        A row for each field (FIELDS), a column for each state: of n distinct terms round(8 * log2(1 + n)), at
-        most 255.
+        A row for each field (FIELDS), a column for each state: of n distinct terms
+        round(LEVELS_PER_DOUBLING * log2(1 + n)), at most 255.
         """
         states = self.counts.states
         size = len(FIELDS) * states
@@ -140,19 +129,6 @@ def abandoned_parts(folder: Path) -> list[Path]:
     return [path for path in folder.glob(".*") if path.lstat().st_ctime < latest]
 
 
-def read_terms(content: bytes, counts: Counts, start: int) -> Terms:
-    """The terms in a part's beginning, whose head ends at `start`. Raises ValueError for what is cut off."""
-    first = np.frombuffer(content, NUMBERS, counts.terms, start)
-    start += first.nbytes
-    starts = np.frombuffer(content, counts.start_type(), counts.terms + 1, start)
-    entries = np.frombuffer(
-        content, counts.entry_type(), counts.terms + counts.postings, start + starts.nbytes
-    )
-    keys = first.astype(np.uint64) << np.uint64(16) | entries[starts[:-1]].astype(np.uint64)
-    # Each entry begins with a part of the key, which is no posting.
-    return Terms(keys, starts - np.arange(len(starts)), np.delete(entries, starts[:-1]))
-
-
 def checksum(content: bytes) -> bytes:
     """What stands at the end of each file of the index."""
     return crc32(content).to_bytes(CHECKSUM, "little")
@@ -194,6 +170,15 @@ def _make(entry: Entry, tokeniser: Tokeniser) -> tuple[Counts, Iterable[bytes]]:
     return _packed(terms.sorted(), terms.levels, lines)
 
 
+@dataclass(frozen=True, slots=True)
+class _Sorted:
+    """Terms as a part has them: the postings of term `i` are `postings[starts[i] : starts[i + 1]]`."""
+
+    keys: Keys
+    starts: NDArray[np.int64]
+    postings: NDArray[np.uint32]
+
+
 class _Collected:
     """Terms as they are found, field by field."""
 
@@ -211,15 +196,15 @@ class _Collected:
         self._keys.extend(self._tokeniser.term_keys(found))
         self._postings.extend([state * POSTINGS_PER_STATE + field] * len(found))
 
-    def sorted(self) -> Terms:
+    def sorted(self) -> "_Sorted":
         """All of them."""
         keys, postings = np.array(self._keys, np.uint64), np.array(self._postings, NUMBERS)
         order = np.lexsort((postings, keys))
         distinct, starts = np.unique(keys[order], return_index=True)
-        return Terms(distinct, np.append(starts, len(keys)), postings[order])
+        return _Sorted(distinct, np.append(starts, len(keys)), postings[order])
 
 
-def _packed(terms: Terms, levels: Levels, lines: LineTable) -> tuple[Counts, Iterable[bytes]]:
+def _packed(terms: _Sorted, levels: Levels, lines: LineTable) -> tuple[Counts, Iterable[bytes]]:
     """What a part holds, and it all between head and checksum."""
     ranges = "\n".join(lines.ranges).encode()
     counts = Counts(levels.shape[1], len(terms.keys), len(terms.postings), len(lines.keys), len(ranges))
@@ -260,7 +245,7 @@ def _line_keys(lines: dict[str, None], tokeniser: Tokeniser) -> Keys:
 @lru_cache(maxsize=4096)
 def _level(terms: int) -> int:
     """A number of terms in one byte, fine for short texts and coarse for long ones."""
-    return min(255, round(_LEVELS_PER_DOUBLING * log2(1 + terms)))
+    return min(255, round(LEVELS_PER_DOUBLING * log2(1 + terms)))
 
 
 def _write(path: Path, content: bytes) -> bool:

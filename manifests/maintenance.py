@@ -24,7 +24,7 @@ class DiskUse:
     states: int
     trajectory_bytes: int
     image_bytes: int
-    term_bytes: int
+    index_bytes: int
     sheet_bytes: int
     views: dict[str, int]
     cap_bytes: int
@@ -52,7 +52,7 @@ def disk_use(store: Store, views: Views) -> DiskUse:
             states=sum(entry.states for entry in entries),
             trajectory_bytes=sum(_text_bytes(entry.path) for entry in entries),
             image_bytes=_tree_bytes(store.images),
-            term_bytes=_tree_bytes(store.root / PARTS_FOLDER),
+            index_bytes=_tree_bytes(store.root / PARTS_FOLDER),
             sheet_bytes=_tree_bytes(store.root / SHEETS_FOLDER),
             views={name: views.size(name) for name in views.names()},
             cap_bytes=views.cap_bytes,

@@ -21,11 +21,12 @@ import orjson
 from .contact_sheets import SheetDrawing, draw_sheets
 from .entry import Entry
 from .errors import StoreError
-from .files import EPOCH_NS, FILE_MODE, FOLDER_MODE, remove_tree, reporting, try_lock
+from .files import FILE_MODE, FOLDER_MODE, remove_tree, reporting, try_lock
 from .incoming import Incoming, sweep
 from .index_format import INDEX_FOLDER, LAYOUT
 from .store import Store
 from .view_building import SUFFIXES, Kind, build_view
+from .view_looks import file_bytes, is_replaced, is_sealed, written_to
 
 CAP_BYTES: Final = 10 * 10**9
 _FORMAT = 1  # of a view's files; a view of another format is built anew
@@ -150,10 +151,10 @@ class Views:
         """The bytes of disk that a view takes: its own files and copies, not what the store has anyway."""
         record = _read_record(self._lock_path(name))
         tree = record.get("tree", 0)
-        own = _file_bytes(self.root / name)
+        own = file_bytes(self.root / name)
         index = self.root / name / INDEX_FOLDER
         if record.get("copied"):
-            own += _file_bytes(index)
+            own += file_bytes(index)
         else:
             with suppress(FileNotFoundError):  # there is no index yet
                 own += (index / LAYOUT).stat().st_size
@@ -186,12 +187,7 @@ class Views:
         """
         if _read_record(self._lock_path(name)).get("format") != _FORMAT:
             return ""
-        root = self.root / name
-        for folder, _, names in os.walk(root):
-            for path in (folder, *(f"{folder}/{one}" for one in names)):
-                if os.lstat(path).st_mtime_ns != EPOCH_NS:
-                    return os.path.relpath(path, root)
-        return ""
+        return written_to(self.root / name)
 
     def _pinned(self, name: str, entries: list[Entry], kind: Kind) -> tuple[int | None, bool]:
         """A shared lock on the view, and whether it had to be built."""
@@ -240,9 +236,11 @@ class Views:
             return False
         try:
             whole = all((self.root / name / file).stat().st_size == size for file, size in sizes.items())
-            if not whole or not _is_sealed(self.root / name, entries):
+            if not whole or not is_sealed(self.root / name, entries):
                 return False
-            return bool(record.get("copied")) or not any(_replaced(self.root / name, one) for one in entries)
+            return bool(record.get("copied")) or not any(
+                is_replaced(self.root / name, one) for one in entries
+            )
         except OSError:
             return False
 
@@ -273,32 +271,9 @@ class Views:
             return 0
 
 
-def _file_bytes(folder: Path) -> int:
-    """The bytes of the files in a folder; 0 where it was removed just now."""
-    try:
-        with os.scandir(folder) as found:
-            return sum(one.stat(follow_symlinks=False).st_size for one in found if one.is_file())
-    except FileNotFoundError:
-        return 0
-
-
 def view_digest(entries: Iterable[Entry]) -> str:
     """The digest (hex) of a set of trajectories: sha256 over their sorted digests, one a line."""
     return hashlib.sha256("\n".join(sorted(entry.digest for entry in entries)).encode()).hexdigest()
-
-
-def _is_sealed(view: Path, entries: Iterable[Entry]) -> bool:
-    """Whether no file of a trajectory was taken away or put there since: that changes its folder's time."""
-    folders = [f"{view}/trajectories", *(f"{view}/trajectories/{entry.slug}" for entry in entries)]
-    return all(os.stat(folder).st_mtime_ns == EPOCH_NS for folder in folders)  # noqa: PTH116
-
-
-def _replaced(view: Path, entry: Entry) -> bool:
-    """Whether the trajectory was damaged and written anew since the view was made."""
-    # Not pathlib: a view that is there is found in a few milliseconds, five hundred times two stats included.
-    shown = os.stat(f"{view}/trajectories/{entry.slug}/about.txt")  # noqa: PTH116
-    present = os.stat(f"{entry.path}/about.txt")  # noqa: PTH116
-    return shown.st_dev == present.st_dev and shown.st_ino != present.st_ino
 
 
 def _is_name(name: str) -> bool:

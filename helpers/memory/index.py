@@ -10,7 +10,8 @@ import os
 
 from . import tokens
 from .failure import NoIndexError
-from .index_files import FOLDER, IndexFiles, split
+from .index_files import FOLDER, IndexFiles
+from .index_part import split
 from .keys import term_keys
 
 TYPE_CHECKING = False
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from .haystack import Workspace
-    from .index_files import SplitKey
+    from .index_part import SplitKey
 
     class Searchable(Protocol):
         """What can be ranked: where terms stand, how often, and how long each state's fields are (levels)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .haystack import plain, read_text
-from .index_files import split
+from .index_part import split
 from .keys import line_keys
 
 TYPE_CHECKING = False

@@ -1,7 +1,7 @@
 """The program that builds ahead: `python -m runbook.cli.haystack_builder STORE [CAP_BYTES]`.
 
 It says that it has started, then reads one JSON job a line and answers each with a line: a haystack to build,
-within CAP_BYTES of disk, or `{"terms": [slug, ...]}`, trajectories whose search terms are to be made.
+within CAP_BYTES of disk, or `{"parts": [slug, ...]}`, trajectories whose parts of an index are to be made.
 """
 
 import sys
@@ -34,10 +34,10 @@ def main() -> None:
 
 
 def _do(job: dict[str, Any], store: Store, haystacks: Haystacks) -> None:
-    if "terms" not in job:
+    if "parts" not in job:
         haystacks.build(HaystackJob(**{**job, "slugs": tuple(job["slugs"])}))
         return
-    for slug in job["terms"]:
+    for slug in job["parts"]:
         index_part(store.get(slug), TOKENISER)
 
 

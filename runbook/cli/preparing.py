@@ -21,10 +21,10 @@ from runbook.cli.endpoints import refuse_unreachable
 from runbook.cli.evaluators import refuse_unofficial
 from runbook.cli.failures import Mistake
 from runbook.cli.importing import print_warnings
+from runbook.cli.index_preparing import MANY, missing_parts, prepare_parts
 from runbook.cli.memory_checks import memory_checks, refuse_unpriced_budgets
 from runbook.cli.progress import counting
 from runbook.cli.tables import counted
-from runbook.cli.term_preparing import MANY, missing_terms, prepare_terms
 from runbook.endpoint.config import EndpointConfig
 from runbook.gateway.keys import read_key
 from runbook.gateway.settings import GatewayError
@@ -141,12 +141,12 @@ def refuse_impossible_gold(prepared: Prepared, states: Mapping[str, int]) -> Non
 
 def prepare_search(store: Store, slugs: Mapping[str, str], console: Console) -> None:
     """Make the search terms of a run's trajectories, once for each store, and say so where it takes long."""
-    missing = missing_terms(store, slugs.values()) if os.access(store.root, os.W_OK) else []
+    missing = missing_parts(store, slugs.values()) if os.access(store.root, os.W_OK) else []
     if len(missing) < MANY:
         return
     console.print(f"making the search terms of {len(missing)} trajectories, once for this store")
     with counting(console, "making search terms") as progress:
-        prepare_terms(store, missing, progress)
+        prepare_parts(store, missing, progress)
 
 
 def import_trajectories(prepared: Prepared, store: Store, console: Console) -> dict[str, str]:

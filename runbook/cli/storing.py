@@ -30,7 +30,7 @@ def du(store: StoreOption = None, as_json: AsJson = False) -> None:
         f"{opened.root}: {counted(use.trajectories, 'trajectory', 'trajectories')}, "
         f"{counted(use.states, 'state')}, "
         f"{sized(use.trajectory_bytes)} of text, {sized(use.image_bytes)} of screenshots, "
-        f"{sized(use.term_bytes)} of search terms, {sized(use.sheet_bytes)} of contact sheets; "
+        f"{sized(use.index_bytes)} of search index, {sized(use.sheet_bytes)} of contact sheets; "
         f"{counted(len(use.views), 'view')}, {sized(sum(use.views.values()))} of their own "
         f"(cap {sized(use.cap_bytes)}); {sized(use.leftover_bytes)} left by killed processes",
         highlight=False,

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from manifests.index_format import FIELDS, POSTINGS_PER_STATE
+from manifests.index_format import FIELDS, LEVELS_PER_DOUBLING, POSTINGS_PER_STATE
 from manifests.index_reading import ViewIndex
 
 K1 = 1.2
 B = 0.75
 _GOAL = FIELDS.index("goal")
-_LEVELS_PER_DOUBLING = 8.0
 
 Floats = NDArray[np.float64]
 
@@ -75,7 +74,7 @@ class _Layout:
         every = np.arange(states)
         low = np.maximum(firsts[owner], every - radius)
         high = np.minimum(firsts[owner + 1], every + radius + 1)
-        sizes = np.exp2(index.levels / _LEVELS_PER_DOUBLING) - 1
+        sizes = np.exp2(index.levels / LEVELS_PER_DOUBLING) - 1
         of_slices = _windows(np.delete(sizes, _GOAL, axis=0).sum(axis=0), low, high)
         norm = 1 - B + B * of_slices / max(float(of_slices.mean()), 1.0)
         return cls(index.slugs, firsts, owner, low, high, K1 * norm)

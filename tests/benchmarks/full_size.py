@@ -28,7 +28,8 @@ from pathlib import Path
 
 from manifests.importing import import_lme_v2
 from manifests.store import Store
-from runbook.cli.term_preparing import prepare_terms
+from manifests.views import Views
+from runbook.cli.index_preparing import prepare_parts
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 GENERATOR = REPOSITORY.parent / "shared" / "tools" / "make_haystack.py"
@@ -78,7 +79,7 @@ def measure(folder: Path, chosen: argparse.Namespace) -> None:
     import_lme_v2(data, Store.open(folder / "store"), only=named(data, asked))
     imported = time.monotonic()
     store = Store.open(folder / "store")
-    prepare_terms(store, store.slugs(), lambda _done, _total: None)
+    prepare_parts(store, store.slugs(), lambda _done, _total: None)
     done = time.monotonic()
     print(f"import: {imported - begun:.0f} s; search terms, once for a store: {done - imported:.0f} s")
     for name in ("first pass", "second pass"):
@@ -91,7 +92,7 @@ def measure(folder: Path, chosen: argparse.Namespace) -> None:
         if chosen.kill and name == "first pass":
             kill_halfway(command, out, len(ids))
             command = [*PROGRAM, "eval", "resume", str(out)]
-        tell(name, watched(command, folder / "store" / "views"), out, chosen)
+        tell(name, watched(command, Views(store)), out, chosen)
         subprocess.run([*PROGRAM, "eval", "show", str(out)], check=True)
     print(f"floor of a view, a loop of links and folders: {links_floor(folder / 'store'):.2f} s")
 
@@ -122,19 +123,17 @@ def kill_halfway(command: list[str], out: Path, questions: int) -> None:
     print(f"killed with {len(list(out.glob('questions/*/query.1.json')))} of {questions} questions done")
 
 
-def watched(command: list[str], views: Path) -> Watched:
+def watched(command: list[str], views: Views) -> Watched:
     """Run a command and watch it."""
     seen = Watched()
     begun = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
-    sizes = Sizes(views)
-
     def look() -> None:
         while process.poll() is None:
             seen.resident = max(seen.resident, resident(process.pid, "VmHWM"))
             seen.together = max(seen.together, sum(resident(one, "VmRSS") for one in family(process.pid)))
-            seen.views = max(seen.views, sizes.total())
+            seen.views = max(seen.views, sum(map(views.size, views.names())))
             time.sleep(0.5)
 
     looking = threading.Thread(target=look)
@@ -169,33 +168,6 @@ def family(pid: int) -> list[int]:
         with suppress(OSError):
             found += map(int, path.read_text().split())
     return found
-
-
-class Sizes:
-    """What views take themselves: every file that has no other name, and the blocks of their folders."""
-
-    def __init__(self, views: Path) -> None:
-        self._views = views
-        self._known: dict[Path, int] = {}
-
-    def total(self) -> int:
-        """Bytes on disk by now; a view is looked through once, when its index is there."""
-        present = [layout.parent.parent for layout in self._views.glob("*/.index/layout")]
-        for view in present:
-            if view not in self._known:
-                self._known[view] = own_bytes(view)
-        return sum(self._known[view] for view in present)
-
-
-def own_bytes(view: Path) -> int:
-    total = 0
-    for folder, _, names in os.walk(view):
-        total += os.lstat(folder).st_blocks * 512
-        for name in names:
-            with suppress(OSError):  # removed just now
-                found = os.lstat(f"{folder}/{name}")
-                total += found.st_blocks * 512 if found.st_nlink == 1 else 0
-    return total
 
 
 def tell(name: str, seen: Watched, out: Path, chosen: argparse.Namespace) -> None:

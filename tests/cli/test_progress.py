@@ -11,11 +11,11 @@ from runbook.cli.matrix import told_at_work
 from runbook.cli.progress import counting, run_progress
 
 
-def wait_for(said: io.StringIO, words: str) -> None:
+def said_in_time(said: io.StringIO, words: str) -> bool:
     deadline = time.monotonic() + 20
-    while words not in said.getvalue():
-        assert time.monotonic() < deadline, said.getvalue()
+    while words not in said.getvalue() and time.monotonic() < deadline:
         time.sleep(0.01)
+    return words in said.getvalue()
 
 
 def plain(said: io.StringIO) -> Console:
@@ -29,21 +29,23 @@ def two_in_query() -> Callable[[], str]:
 def test_plain_lines_say_what_is_waited_for_while_nothing_ends() -> None:
     said = io.StringIO()
     with run_progress(plain(said), 3, at_work=two_in_query(), still_seconds=0.05):
-        wait_for(said, "0/3 questions, 0/min, time left not known yet; at work: query 2 (95 s)\n")
+        assert said_in_time(
+            said, "0/3 questions, 0/min, time left not known yet; at work: query 2 (95 s)\n"
+        ), said.getvalue()
 
 
 def test_the_bar_says_what_is_waited_for_while_nothing_ends() -> None:
     said = io.StringIO()
     with run_progress(Console(file=said, force_terminal=True, width=120), 3, at_work=two_in_query()):
-        wait_for(said, "at work: query 2 (95 s)")
+        assert said_in_time(said, "at work: query 2 (95 s)"), said.getvalue()
 
 
 def test_an_import_that_takes_long_says_so_in_plain_lines() -> None:
     said = io.StringIO()
     with counting(plain(said), "importing trajectories", still_seconds=0.05) as update:
-        wait_for(said, "importing trajectories\n")
+        assert said_in_time(said, "importing trajectories\n"), said.getvalue()
         update(3, 9)
-        wait_for(said, "importing trajectories 3/9\n")
+        assert said_in_time(said, "importing trajectories 3/9\n"), said.getvalue()
 
 
 def test_what_is_quick_says_nothing_in_plain_lines() -> None:

@@ -82,7 +82,7 @@ def test_a_damaged_part_of_the_index_is_told_and_repaired(tmp_path: Path, data_r
     options = ["--data", str(data_root), "--store", str(tmp_path / "store"), "--limit", "1"]
     run = ["eval", "run", *options, "--memory", "rag-slice-bm25", "--out", str(tmp_path / "run")]
     subprocess.run([*PROGRAM, *run], check=True, capture_output=True)
-    part = next((tmp_path / "store" / "terms").iterdir())
+    part = next((tmp_path / "store" / "index").iterdir())
     part.write_bytes(part.read_bytes()[:-5])
     verify = [*PROGRAM, "store", "verify", "--store", str(tmp_path / "store")]
     said = subprocess.run(verify, capture_output=True, text=True, check=False)

@@ -82,42 +82,38 @@ def damage(place: Indexed, request: pytest.FixtureRequest) -> Iterator[str]:
     rewritten(path, whole)
 
 
+def found_in_files(place: Indexed) -> dict[str, bool]:
+    """Which verbs end well, find all there is, and where they should say that the index was not used."""
+    (place.root / "memory_module_output.json").unlink(missing_ok=True)
+    search, where = place.memory("search", "needle"), place.memory("where", "a needle here")
+    candidates, scout = place.memory("candidates"), place.scout()
+    calls = (search, where, candidates, scout)
+    return {
+        "all end well": [(call.code, call.err) for call in calls] == [(0, "")] * len(calls),
+        "search": set(search.hits()) >= {("two", 1)},
+        "where": where.out.startswith("# 2 states in 2 trajectories\n"),
+        "candidates": "searched as written" in candidates.out,
+        "scout": {("one", 1), ("two", 1)} <= set(place.handed_in()),
+    }
+
+
 def test_a_damaged_index_is_not_used(place: Indexed, damage: str) -> None:
-    search_without_the_index(place, damage)
+    assert all(found_in_files(place).values()), (damage, found_in_files(place))
 
 
-def test_a_missing_part_is_told(place: Indexed) -> None:
+@pytest.mark.parametrize("instead", ["nothing", "a folder"])
+def test_a_part_that_is_not_there_is_told(place: Indexed, instead: str) -> None:
     path = next(place.index.glob("two-*"))
     whole = path.read_bytes()
     path.unlink()
-    search_without_the_index(place, "missing")
+    if instead == "a folder":
+        path.mkdir()
+    found = found_in_files(place)
+    if instead == "a folder":
+        path.rmdir()
     rewritten(path, whole)
-
-
-def test_a_folder_in_the_place_of_a_part_is_told(place: Indexed) -> None:
-    path = next(place.index.glob("two-*"))
-    whole = path.read_bytes()
-    path.unlink()
-    path.mkdir()
-    search_without_the_index(place, "a folder")
-    path.rmdir()
-    rewritten(path, whole)
-
-
-def search_without_the_index(place: Indexed, how: str) -> None:
-    """Every verb that looks things up finds all there is, and says what is wrong."""
-    search = place.memory("search", "needle")
-    assert (search.code, search.err) == (0, ""), how
-    assert set(search.hits()) >= {("two", 1)}
-    where = place.memory("where", "a needle here")
-    assert (where.code, where.out.splitlines()[0]) == (0, "# 2 states in 2 trajectories")
-    candidates = place.memory("candidates")
-    assert (candidates.code, candidates.err) == (0, "")
-    assert "searched as written" in candidates.out
-    scout = place.scout()
-    assert (scout.code, scout.err) == (0, "")
-    assert {("one", 1), ("two", 1)} <= set(place.handed_in())
+    assert all(found.values()), found
 
 
 def test_the_undamaged_index_is_used(place: Indexed) -> None:
-    assert "searched as written" not in place.memory("candidates").out
+    assert [name for name, well in found_in_files(place).items() if not well] == ["candidates"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers.memory import index as reading
-from helpers.memory import index_files, tokens
+from helpers.memory import index_files, index_part, tokens
 from helpers.memory.failure import NoIndexError
 from helpers.memory.keys import line_keys, term_keys
 from manifests.index import Tokeniser, build_index, is_current
@@ -71,7 +71,7 @@ def places(view: View) -> Places:
 
 
 def test_both_sides_agree_on_format_fields_and_levels() -> None:
-    assert (index_files.FORMAT, index_files.FIELDS) == (FORMAT, FIELDS)
+    assert (index_part.FORMAT, index_files.FIELDS) == (FORMAT, FIELDS)
     assert (index_files.FOLDER, index_files.LAYOUT) == (INDEX_FOLDER, LAYOUT)
 
 
@@ -116,7 +116,7 @@ def test_an_index_is_links_to_the_stores_parts_and_reveals_no_time(view: View, s
     assert folder == view.path / INDEX_FOLDER
     assert {path.name for path in folder.iterdir()} == {*view.entries, LAYOUT}
     for slug in view.entries:
-        assert (folder / slug).samefile(store.root / "terms" / slug)
+        assert (folder / slug).samefile(store.root / "index" / slug)
     for path in (folder, *folder.iterdir()):
         assert (path.stat().st_mtime, path.stat().st_mode & 0o777) == (
             946_684_800,
@@ -128,7 +128,7 @@ def test_an_index_is_links_to_the_stores_parts_and_reveals_no_time(view: View, s
 def test_the_index_of_a_private_view_shares_no_file_with_the_store(view: View, store: Store) -> None:
     with Views(store).acquire(view.entries, private=True) as private:
         folder = build_index(private, TOKENISER)
-        assert not any((folder / slug).samefile(store.root / "terms" / slug) for slug in view.entries)
+        assert not any((folder / slug).samefile(store.root / "index" / slug) for slug in view.entries)
         assert listed(folder) == listed(build_index(view, TOKENISER))
 
 
@@ -206,7 +206,7 @@ def test_a_damaged_part_is_made_again(view: View, store: Store, damaged: Callabl
     folder = build_index(view, TOKENISER)
     whole = listed(folder)
     shutil.rmtree(folder)
-    for path in (store.root / "terms").iterdir():
+    for path in (store.root / "index").iterdir():
         path.write_bytes(damaged(path.read_bytes()))
     assert listed(build_index(view, TOKENISER)) == whole
 
@@ -224,7 +224,7 @@ def test_parts_of_two_trajectories_in_each_others_place_are_not_used(view: View)
 
 
 def test_a_store_that_cannot_be_written_is_still_indexed(view: View, store: Store) -> None:
-    (store.root / "terms").write_text("in the way")
+    (store.root / "index").write_text("in the way")
     folder = build_index(view, TOKENISER)
     assert is_current(view, TOKENISER)
     (found,) = ViewIndex(view.path, TOKENISER.version).postings(list(term_keys(["invoic"])))
@@ -237,7 +237,7 @@ def test_a_long_trajectory_has_wider_postings(store: Store, tmp_path: Path) -> N
     with Views(store).acquire([slug]) as long:
         index = reading.Index(str(build_index(long, TOKENISER)))
         assert [row >> 3 for row in index.postings("row8299")] == [8299]
-        keys = index_files.split(line_keys(["row8299", "absent", "RootWebArea 'p'"]))
+        keys = index_part.split(line_keys(["row8299", "absent", "RootWebArea 'p'"]))
         assert list(index.lines(keys)) == [(0, 0, [8299]), (0, 2, list(range(8300)))]
         (found,) = ViewIndex(long.path, TOKENISER.version).postings(list(term_keys(["row8299"])))
         assert found.tolist() == index.postings("row8299")
@@ -281,7 +281,7 @@ def test_parts_made_in_other_processes_are_the_same(store: Store, tmp_path: Path
         folder = build_index(many, TOKENISER)
         alone = listed(folder)
         shutil.rmtree(folder)
-        shutil.rmtree(store.root / "terms")
+        shutil.rmtree(store.root / "index")
         assert listed(build_index(many, TOKENISER, processes=2)) == alone
 
 

@@ -67,16 +67,16 @@ def test_what_killed_processes_left_goes_and_what_is_in_use_stays(store: Store) 
 
 def test_search_terms_of_trajectories_that_are_gone_go(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = add(store)
-    put(store.root / "terms" / entry.slug, b"kept")
-    put(store.root / "terms" / "gone-0123456789", b"left")
-    being_written = store.root / "terms" / f".{entry.slug}.1.00000000"
+    put(store.root / "index" / entry.slug, b"kept")
+    put(store.root / "index" / "gone-0123456789", b"left")
+    being_written = store.root / "index" / f".{entry.slug}.1.00000000"
     put(being_written, b"half")
-    assert disk_use(store, Views(store)).term_bytes == 12
+    assert disk_use(store, Views(store)).index_bytes == 12
     assert collect_garbage(store, Views(store)).leftovers == 1
-    assert sorted(path.name for path in (store.root / "terms").iterdir()) == [being_written.name, entry.slug]
+    assert sorted(path.name for path in (store.root / "index").iterdir()) == [being_written.name, entry.slug]
     monkeypatch.setattr("time.time", lambda now=time.time: now() + 3600)
     assert collect_garbage(store, Views(store)).leftovers == 1
-    assert [path.name for path in (store.root / "terms").iterdir()] == [entry.slug]
+    assert [path.name for path in (store.root / "index").iterdir()] == [entry.slug]
 
 
 def test_images_that_no_trajectory_has_go(store: Store) -> None:
@@ -166,7 +166,7 @@ def test_a_damaged_part_of_an_index_is_repaired_in_the_views_that_show_it(store:
     for slugs in ([whole.slug], [whole.slug, damaged.slug]):
         with views.acquire(slugs) as view:
             build_index(view, TOKENISER)
-    part = store.root / "terms" / damaged.slug
+    part = store.root / "index" / damaged.slug
     content = part.read_bytes()
     part.write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
     assert [(one.path, one.slug) for one in verify(store)] == [(part, "")]

@@ -118,7 +118,7 @@ def test_the_search_terms_of_a_new_store_are_made_before_the_first_question_and_
     first = run(*command, tmp_path / "one")
     assert first.returncode == 0, first.stderr
     assert "making the search terms of 20 trajectories, once for this store" in first.stdout
-    assert len(list((tmp_path / "store" / "terms").iterdir())) == 20
+    assert len(list((tmp_path / "store" / "index").iterdir())) == 20
     assert "making the search terms" not in run(*command, tmp_path / "two").stdout
 
 

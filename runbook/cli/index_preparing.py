@@ -1,6 +1,6 @@
-"""The search terms of many trajectories, made by all processors at once before the first haystack is opened.
+"""The index parts of many trajectories, made by all processors at once before the first haystack is opened.
 
-An index is made from them in a few seconds; they themselves take a second of a processor for some twenty
+An index links to them in half a second; they themselves take a second of a processor for some thirty
 trajectories, once for each store. Without this, the first questions of a run would each wait for all of them,
 one process making them and nobody saying so.
 """
@@ -18,13 +18,13 @@ PROCESSES = 2
 _AT_ONCE = 8  # trajectories a job: the next answer, and Ctrl-C, is never far
 
 
-def missing_terms(store: Store, slugs: Iterable[str]) -> list[str]:
-    """Those trajectories that have no search terms yet."""
+def missing_parts(store: Store, slugs: Iterable[str]) -> list[str]:
+    """Those trajectories that have no part yet."""
     return [slug for slug in slugs if not has_part(store.get(slug), TOKENISER)]
 
 
-def prepare_terms(store: Store, slugs: Sequence[str], progress: Callable[[int, int], None]) -> None:
-    """Make the search terms of these trajectories; what fails is left to whoever makes an index of them.
+def prepare_parts(store: Store, slugs: Sequence[str], progress: Callable[[int, int], None]) -> None:
+    """Make the parts of these trajectories; what fails is left to whoever makes an index of them.
 
     Args:
         progress: told how many are done, and how many there are.
@@ -37,7 +37,7 @@ def prepare_terms(store: Store, slugs: Sequence[str], progress: Callable[[int, i
         nonlocal done
         if not builder.is_ready():
             return
-        while (job := _next(jobs, lock)) is not None and builder.do({"terms": list(job)}):
+        while (job := _next(jobs, lock)) is not None and builder.do({"parts": list(job)}):
             with lock:
                 done += len(job)
                 progress(done, len(slugs))
