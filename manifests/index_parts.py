@@ -126,7 +126,12 @@ def is_undamaged(path: Path) -> bool:
 def abandoned_parts(folder: Path) -> list[Path]:
     """What killed writers left in a folder of parts: temporary files older than any writing takes."""
     latest = time.time() - _WRITING_SECONDS
-    return [path for path in folder.glob(".*") if path.lstat().st_ctime < latest]
+    found = []
+    for path in folder.glob(".*"):
+        with suppress(FileNotFoundError):  # its writer ended just now
+            if path.lstat().st_ctime < latest:
+                found.append(path)
+    return found
 
 
 def checksum(content: bytes) -> bytes:

@@ -1,6 +1,7 @@
 """Keeping house: what a store and its views take, and removing what nobody needs."""
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -98,9 +99,10 @@ def _remove_terms(store: Store, done: Garbage) -> None:
     listed = list(folder.iterdir()) if folder.is_dir() else []
     unused = [path for path in listed if is_slug(path.name) and not store.has(path.name)]
     for path in [*unused, *abandoned_parts(folder)]:
-        done.leftovers += 1
-        done.freed_bytes += path.lstat().st_size
-        path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            done.freed_bytes += path.lstat().st_size
+            path.unlink()
+            done.leftovers += 1
 
 
 def _remove_sheets(store: Store, done: Garbage) -> None:

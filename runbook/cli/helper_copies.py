@@ -56,7 +56,12 @@ class HelperCopies:
         if not self._root.is_dir():
             return []
         last = time.time() - STALE_SECONDS
-        return sorted(path for path in self._root.iterdir() if path.lstat().st_mtime < last)
+        found = []
+        for path in self._root.iterdir():
+            with suppress(FileNotFoundError):  # a copy that another process has just finished
+                if path.lstat().st_mtime < last:
+                    found.append(path)
+        return sorted(found)
 
     def remove_stale(self) -> list[Path]:
         """Remove the stale copies; returns what was removed."""

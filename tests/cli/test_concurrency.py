@@ -15,6 +15,7 @@ from threading import Thread
 import pytest
 
 from tests.cli.conftest import PROGRAM, Runbook
+from tests.waiting import wait_for
 
 SIXTEEN = ("--concurrency", "16", "--set", "gates=[]")
 SECONDS = 2.0 * (1 + os.getloadavg()[0] / len(os.sched_getaffinity(0)))
@@ -40,11 +41,8 @@ def ends_on_ctrl_c(tmp_path: Path, running: Callable[[], object], *command: str 
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    end = time.monotonic() + 90
-    while not running():
-        assert time.monotonic() < end, "nothing happened"
-        assert process.poll() is None, "the run ended"
-        time.sleep(0.02)
+    wait_for(lambda: running() or process.poll() is not None)
+    assert process.poll() is None, "the run ended"
     begun = time.monotonic()
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(60) == 130

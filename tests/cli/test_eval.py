@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import wait_for
+
 PROGRAM = (sys.executable, "-c", "from runbook.cli import main; main()")
 Runbook = Callable[..., subprocess.CompletedProcess[str]]
 SUBMIT = "./memory submit --span tr-1:2-2 --note found"
@@ -212,13 +214,6 @@ def test_a_store_that_is_gone_is_imported_again_by_a_resume(
     ended = runbook("eval", "resume", "run")
     assert ended.returncode == 0, ended.stderr
     assert json.loads(runbook("eval", "show", "run", "--json").stdout)["coverage"] == 1.0
-
-
-def wait_for(ready: Callable[[], object], seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.05)
 
 
 def test_a_program_that_the_sandbox_lacks_is_a_mistake_before_any_question(

@@ -11,6 +11,7 @@ import pytest
 from runbook.cli.assembly import helper_folders
 from runbook.cli.helper_copies import STALE_SECONDS, HelperCopies
 from sandbox.protocol import SandboxError
+from tests.waiting import churn
 
 
 @pytest.fixture
@@ -59,6 +60,12 @@ def test_copies_that_nobody_used_for_a_day_are_removed(copies: HelperCopies) -> 
     assert copies.stale() == [old]
     assert copies.remove_stale() == [old]
     assert list(kept.parent.iterdir()) == [kept]
+
+
+def test_copies_that_others_make_meanwhile_are_not_stale(copies: HelperCopies) -> None:
+    folder = copies.compiled(sys.executable).parent
+    with churn(folder):
+        assert [copies.stale() for _ in range(300)] == [[]] * 300
 
 
 def test_an_interpreter_that_fails_is_one_clear_error_and_leaves_no_copy(

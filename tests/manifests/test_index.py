@@ -13,10 +13,12 @@ from helpers.memory.failure import NoIndexError
 from helpers.memory.keys import line_keys, term_keys
 from manifests.index import Tokeniser, build_index, is_current
 from manifests.index_format import FIELDS, FORMAT, INDEX_FOLDER, LAYOUT
+from manifests.index_parts import PARTS_FOLDER, abandoned_parts
 from manifests.index_reading import IndexMissingError, ViewIndex
 from manifests.model import State, Trajectory
 from manifests.store import Store, StoreError
 from manifests.views import View, Views
+from tests.waiting import churn
 
 Places = Callable[[str], list[tuple[str, int, str]]]
 TOKENISER = Tokeniser(tokens.VERSION, tokens.terms, term_keys, line_keys)
@@ -267,6 +269,13 @@ def test_builders_at_the_same_time_leave_one_whole_index(view: View) -> None:
         thread.join()
     assert failed == []
     assert is_current(view, TOKENISER)
+
+
+def test_parts_that_others_write_meanwhile_are_not_abandoned(view: View, store: Store) -> None:
+    build_index(view, TOKENISER)
+    folder = store.root / PARTS_FOLDER
+    with churn(folder, "."):
+        assert [abandoned_parts(folder) for _ in range(300)] == [[]] * 300
 
 
 def test_parts_made_in_other_processes_are_the_same(store: Store, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from manifests.store import Store
 from manifests.views import CAP_BYTES
 from runbook.cli.build_ahead import BuildAhead, HaystackJob
 from runbook.cli.haystacks import Haystacks, views_of
+from tests.waiting import wait_for
 
 
 @pytest.fixture
@@ -28,13 +29,6 @@ def many(tmp_path, make_data_root):
     return store, jobs
 
 
-def wait_for(condition, seconds=60.0):
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return condition()
-
-
 def indexed(store):
     views = views_of(store)
     return {name for name in views.names() if (views.root / name / ".index").is_dir()}
@@ -46,12 +40,12 @@ def test_as_many_as_wanted_are_ready_and_one_more_for_each_that_is_opened(many):
     haystacks = Haystacks(store, print, ahead=ahead)
     try:
         haystacks.open(jobs[0].slugs).close()
-        assert wait_for(lambda: len(indexed(store)) == 3)
+        wait_for(lambda: len(indexed(store)) == 3)
         time.sleep(0.5)
         assert len(indexed(store)) == 3
         with haystacks.open(jobs[1].slugs) as view:
             assert view.path.name in indexed(store)
-            assert wait_for(lambda: len(indexed(store)) == 4)
+            wait_for(lambda: len(indexed(store)) == 4)
     finally:
         ahead.close()
 

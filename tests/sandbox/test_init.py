@@ -14,6 +14,7 @@ import pytest
 
 from sandbox.cage import INIT
 from sandbox.init import descendants, parents
+from tests.waiting import wait_for
 
 Launch = Callable[..., "subprocess.Popen[bytes]"]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -32,13 +33,6 @@ def launch() -> Iterator[Launch]:
     for process in started:
         process.terminate()
         process.communicate()
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 10) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen in time"
-        time.sleep(0.02)
 
 
 def alive(pids: set[int]) -> set[int]:
@@ -74,7 +68,7 @@ def test_it_refuses_to_run_without_a_deadline(launch: Launch, arguments: list[st
 def test_a_signal_ends_it_and_every_descendant(launch: Launch, end: signal.Signals) -> None:
     script = "setsid sh -c 'sleep 60 & sleep 60' & (setsid sleep 60 &) ; sleep 60"
     process = launch("--seconds", "60", "--", "sh", "-c", script)
-    wait_until(lambda: len(descendants(process.pid)) >= 5)
+    wait_for(lambda: len(descendants(process.pid)) >= 5)
     below = descendants(process.pid)
     process.send_signal(end)
     assert process.wait(10) == 143
@@ -96,14 +90,14 @@ def test_the_deadline_takes_a_process_that_forks_all_the_time(launch: Launch) ->
 def test_orphans_are_reaped(launch: Launch) -> None:
     script = "for i in 1 2 3 4 5; do (true &); done; sleep 60"
     process = launch("--seconds", "60", "--", "sh", "-c", script)
-    wait_until(lambda: descendants(process.pid))
+    wait_for(lambda: descendants(process.pid))
 
     def zombies() -> list[str]:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         return [pid for pid in children if "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()]
 
     time.sleep(0.3)  # for five orphans to have come and gone
-    wait_until(lambda: not zombies())
+    wait_for(lambda: not zombies())
     assert process.poll() is None, "init ended, so nothing was reaped"
     assert zombies() == []
 
