@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 FLAG = "flag"
 TEXT = "text"
 NUMBER = "number"
+COUNT = "count"  # a number from 1
 MANY = "many"  # a text that may be given several times
 
 HELP = ("-h", "--help")
@@ -24,7 +25,7 @@ COMMON = {"max-bytes": NUMBER}
 class Verb:
     """One verb: its usage line, what it takes, and the function that does it.
 
-    `options` maps a name without dashes to FLAG, TEXT, NUMBER or MANY; `short` maps "-i" to such a name.
+    `options` maps a name without dashes to FLAG, TEXT, NUMBER, COUNT or MANY; `short` maps "-i" to a name.
     `run` gets the parsed arguments, the workspace and the page, and returns the exit code.
     """
 
@@ -82,14 +83,16 @@ class Arguments:
         return self._texts.get(name, [])
 
     def number(self, name: str, default: int) -> int:
-        """The value of a NUMBER option: a whole number from 0."""
-        return whole(self._texts[name][0], f"--{name}") if name in self._texts else default
+        """The value of a NUMBER or COUNT option: a whole number from 0 or 1."""
+        if name not in self._texts:
+            return default
+        return whole(self._texts[name][0], f"--{name}", least=int(self.verb.options[name] == COUNT))
 
 
-def whole(text: str, what: str) -> int:
-    """A number from 0 up to nine digits; HelperError names `what` otherwise."""
-    if not (text.isascii() and text.isdigit()) or len(text) > 9:
-        raise HelperError(f"{what} must be a whole number from 0, not {quote(text)}")
+def whole(text: str, what: str, *, least: int = 0) -> int:
+    """A number from `least` up to nine digits; HelperError names `what` otherwise."""
+    if not (text.isascii() and text.isdigit()) or len(text) > 9 or int(text) < least:
+        raise HelperError(f"{what} must be a whole number from {least}, not {quote(text)}")
     return int(text)
 
 
@@ -115,7 +118,7 @@ def parse(verb: Verb, line: list[str]) -> Arguments:
         surplus = quote(arguments.words[most])
         raise HelperError(f"{surplus} is one argument too many (quote a text that has spaces)")
     for name, kind in verb.options.items():
-        if kind == NUMBER:
+        if kind in (NUMBER, COUNT):
             arguments.number(name, 0)
     return arguments
 

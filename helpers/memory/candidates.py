@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .arguments import FLAG, NUMBER, Arguments, Verb
+from .arguments import COUNT, FLAG, Arguments, Verb
 from .failure import FOUND, NOTHING_FOUND
 from .haystack import Workspace
 from .page import Page, clip
@@ -52,7 +52,7 @@ def candidates(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     """Print the best states for the question, and for its options, quotes, names and numbers."""
     rows = {row.slug: row for row in workspace.rows()}
     task = Task(workspace)
-    limit = max(1, min(MOST, arguments.number("limit", LIMIT)))
+    limit = min(MOST, arguments.number("limit", LIMIT))
     ranking = task.ranking()
     best = _found(task, ranking, limit, rows)
     parts = []
@@ -171,6 +171,6 @@ VERBS = {
         "candidates [--json] [--limit N]",
         "Rank states for the question in question.json and for its options, quotes, names and numbers.",
         candidates,
-        options={"json": FLAG, "limit": NUMBER},
+        options={"json": FLAG, "limit": COUNT},
     )
 }

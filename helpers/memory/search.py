@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .arguments import NUMBER, TEXT, Arguments, Verb
+from .arguments import COUNT, TEXT, Arguments, Verb
 from .excerpts import as_written, has_phrase
 from .failure import FOUND, NOTHING_FOUND, HelperError, NoIndexError
 from .haystack import Workspace, read_text
@@ -197,7 +197,7 @@ def _chosen(ranking: Ranking, text: str, workspace: Workspace, arguments: Argume
 
 
 def _limit(arguments: Arguments) -> int:
-    return min(MOST, arguments.number("limit", LIMIT)) or LIMIT
+    return min(MOST, arguments.number("limit", LIMIT))
 
 
 def _phrases(text: str) -> list[str]:
@@ -261,13 +261,13 @@ VERBS = {
         f"Indexed is what is new in a state. F is one of {', '.join(FIELDS)}.",
         search,
         words=(1, 8),
-        options={"in": TEXT, "url": TEXT, "field": TEXT, "limit": NUMBER},
+        options={"in": TEXT, "url": TEXT, "field": TEXT, "limit": COUNT},
     ),
     "similar": Verb(
         "similar ID N [--limit N]",
         "Find states that show the same rare words as this one.",
         similar,
         words=(1, 2),
-        options={"limit": NUMBER},
+        options={"limit": COUNT},
     ),
 }

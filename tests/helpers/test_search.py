@@ -163,6 +163,14 @@ def test_words_without_a_letter_are_an_error_that_names_another_way(shop: Indexe
     assert "memory grep -F" in done.err
 
 
+@pytest.mark.parametrize("line", [["search", "refund"], ["similar", "worked", "0"], ["candidates"]])
+def test_no_results_are_never_asked_for(shop: Indexed, line: list[str]) -> None:
+    words = [shop.slugs.get(word, word) for word in line]
+    done = shop.memory(*words, "--limit", "0")
+    assert done.code == 2
+    assert "--limit must be a whole number from 1, not '0'" in done.err
+
+
 def test_an_unknown_field_names_the_fields(shop: Indexed) -> None:
     done = shop.memory("search", "x", "--field", "body")
     assert done.code == 2
