@@ -3,8 +3,8 @@
 import errno
 import os
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import typer
@@ -22,6 +22,15 @@ _USERS_OWN = frozenset(
 
 class Mistake(Exception):  # noqa: N818 - it is the user's, not the program's
     """Something the user can mend; the message says what and how."""
+
+
+@contextmanager
+def naming(what: str) -> Iterator[None]:
+    """Let a Mistake that is made meanwhile begin with what it is about."""
+    try:
+        yield
+    except Mistake as error:
+        raise Mistake(f"{what}: {error}") from None
 
 
 class Commands(TyperGroup):

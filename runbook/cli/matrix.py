@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from runbook.cli.build_ahead import BUILDERS
-from runbook.cli.failures import Mistake
+from runbook.cli.failures import Mistake, naming
 from runbook.cli.matrix_tables import print_matrix
 from runbook.cli.options import AsJson, NoGates
 from runbook.cli.saying_once import SharedConsole
@@ -30,8 +30,11 @@ if TYPE_CHECKING:
 
 def matrix(
     file: Annotated[Path, typer.Argument(metavar="MATRIX.toml", help="The arms.")],
-    out: Annotated[Path, typer.Option(help="Folder of the arms' runs; one that is there is gone on with.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the arms' runs; one that is there is gone on with.")
+    ] = None,
     show: Annotated[bool, typer.Option("--show", help="Run nothing, show what is recorded.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check all arms, run nothing.")] = False,
     no_gates: NoGates = False,
     as_json: AsJson = False,
 ) -> None:
@@ -45,11 +48,17 @@ def matrix(
     from evals.recorded import gold_of_run, read_run
     from evals.runs.config_file import ConfigError
     from runbook.cli.home import store_folder
+    from runbook.cli.planning import plan_arms
 
     try:
         plan = read_plan(file, store=store_folder(None))
     except ConfigError as error:
         raise Mistake(str(error)) from None
+    if dry_run:
+        plan_arms(plan.arms, terminal())
+        return
+    if out is None:
+        raise Mistake("name a folder for the arms' runs with --out")
     if not show:
         run_arms(plan, out, SharedConsole(stderr=as_json), no_gates=no_gates)
     runs = {name: read_run(out / name) for name in plan.arms}
@@ -82,7 +91,10 @@ def run_arms(plan: "MatrixPlan", out: Path, console: SharedConsole, *, no_gates:
     from evals.matrix.interleave import interleave
     from runbook.cli.preparing import prepare
 
-    prepared = {name: prepare(config) for name, config in plan.arms.items()}
+    prepared = {}
+    for name, config in plan.arms.items():
+        with naming(f"arm {name}"):
+            prepared[name] = prepare(config)
     questions = next(iter(prepared.values())).questions
     concurrency = max(config.concurrency for config in plan.arms.values())
     gates = {name: () if no_gates else config.gates for name, config in plan.arms.items()}

@@ -1,4 +1,6 @@
-"""`runbook eval run --dry-run`: what would run, what it may take, and what is missing for it."""
+"""`--dry-run` of `runbook eval run` and `eval matrix`: what would run, what it may take, what is missing."""
+
+from collections.abc import Mapping
 
 from rich.console import Console
 from typer import Exit
@@ -10,7 +12,7 @@ from evals.sampling import JUDGE_SAMPLING, READER_SAMPLING
 from manifests.store import Store
 from runbook.agents import Agent, UnknownAgentError
 from runbook.cli.assembly import arm_settings, chosen_agent
-from runbook.cli.failures import FAILURE, Mistake
+from runbook.cli.failures import FAILURE, Mistake, naming
 from runbook.cli.home import retrieval_cache
 from runbook.cli.memory_checks import asks_agent, models_asked, refuse_unpriced_budgets
 from runbook.cli.preparing import Prepared, checks, choose_questions
@@ -29,6 +31,27 @@ def plan(config: RunConfig, console: Console) -> None:
         Mistake: there is nothing to plan: the data root or the choice of questions is wrong, or a budget
             cannot be kept.
     """
+    _end(_planned(config, console), console)
+
+
+def plan_arms(arms: Mapping[str, RunConfig], console: Console) -> None:
+    """Print the plan of each arm like `plan`; the Mistake names the arm."""
+    missing = []
+    for name, config in arms.items():
+        console.print(f"arm {name}", markup=False, highlight=False, style="bold", soft_wrap=True)
+        with naming(f"arm {name}"):
+            missing += _planned(config, console)
+    _end(missing, console)
+
+
+def _end(missing: list[str], console: Console) -> None:
+    console.print("Nothing was run.")
+    if missing:
+        raise Exit(FAILURE)
+
+
+def _planned(config: RunConfig, console: Console) -> list[str]:
+    """Print the plan of one run; what is missing for it."""
     refuse_unpriced_budgets(config)
     prepared = choose_questions(config)
     missing = _missing(config)
@@ -48,9 +71,7 @@ def plan(config: RunConfig, console: Console) -> None:
     _untold(config, console)
     for line in dict.fromkeys(missing):
         console.print(inert(f"missing: {line}"), markup=False, highlight=False, soft_wrap=True)
-    console.print("Nothing was run.")
-    if missing:
-        raise Exit(FAILURE)
+    return missing
 
 
 def _describe(prepared: Prepared, agent: str, console: Console) -> None:

@@ -68,6 +68,29 @@ def test_all_arms_answer_the_same_questions_and_nothing_is_done_twice(tmp_path, 
     assert "was made with other settings" in refused.stderr
 
 
+def test_a_dry_run_tells_of_each_arm_and_writes_nothing(tmp_path, data_root, script, run):
+    file = plan_of(tmp_path, data_root, script.url, "oracle", "agentrunbook-r")
+    planned = run("eval", "matrix", file, "--dry-run")
+    assert planned.returncode == 0, planned.stderr
+    first, second = planned.stdout.split("arm agentrunbook-r\n")
+    assert first.startswith("arm oracle\n3 of 3 questions")
+    assert "controller" not in first
+    assert "controller: about" in second
+    assert second.endswith("Nothing was run.\n")
+    assert (script.requests, [path.name for path in tmp_path.iterdir() if path != file]) == ([], ["data"])
+
+    missing = run("eval", "matrix", file)
+    assert missing.returncode == 2
+    assert "name a folder for the arms' runs with --out" in missing.stderr
+
+    file.write_text(file.read_text() + "gateway = { run_budget = { money_usd = 1 } }\n")
+    for more in (["--dry-run"], ["--out", tmp_path / "out"]):
+        refused = run("eval", "matrix", file, *more)
+        assert refused.returncode == 2
+        assert "arm agentrunbook-r: " in refused.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_gates_are_those_of_the_file_and_can_be_left_open(tmp_path, data_root, script, run):
     file = plan_of(tmp_path, data_root, script.url, "none", "oracle")
     text = file.read_text().replace('model = "reader"', 'model = "reader", retry_seconds = 0.1')
