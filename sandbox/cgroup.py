@@ -23,8 +23,8 @@ PERIOD_MICROSECONDS = 100_000
 OWN_PROCESSES = 2
 INNER = "in"
 # Between making a group and filling it lies an instant; older and empty means left behind.
-STALE_SECONDS = 60
-REMOVE_SECONDS = 2.0
+STALE_SECONDS = 600
+REMOVE_SECONDS = 10.0
 _NAME = re.compile(r"sb-[0-9a-f]{16}")
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
@@ -57,7 +57,7 @@ class Group:
         return next((peak for peak in peaks if peak is not None), None)
 
     def remove(self) -> bool:
-        """Remove the groups once their processes are gone; False if some did not go within two seconds."""
+        """Remove the groups once their processes are gone; False if some did not go in time."""
         deadline = time.monotonic() + REMOVE_SECONDS
         while sum(_remove(folder) for folder in self.folders) < len(self.folders):
             if time.monotonic() > deadline:

@@ -26,7 +26,7 @@ from sandbox.workspace import lend, take_back
 
 # Init ends by itself this long after the deadline, should we not be there to hold it.
 BACKSTOP_SECONDS = 3.0
-READY_SECONDS = 30.0
+READY_SECONDS = 120.0  # a machine that starts many at once is slow, not broken
 MORE_FILES = "allow more open files and processes (ulimit -n, ulimit -u), or run fewer at once"
 # Understood by every Python that init may run on.
 MARSHAL_VERSION = 2

@@ -19,11 +19,12 @@ from sandbox.docker_engine import DockerSandbox, connect
 from sandbox.image import ensure_image
 from sandbox.protocol import ExecResult, Limits, Mount, RunningSandbox, Sandbox, SandboxSpec
 from sandbox.reaper import Owner
+from tests.waiting import AT_ONCE, FOREVER
 
 MIB = 1024 * 1024
-# Small, so that a test that hits a limit hits it at once.
+# Small, so that a test that hits a limit hits it at once; time is no limit unless a test says so.
 LIMITS = Limits(
-    wall_seconds=60,
+    wall_seconds=FOREVER,
     memory_bytes=256 * MIB,
     cpus=1.0,
     pids=64,
@@ -125,7 +126,9 @@ def _running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[San
     def running_on(backend: Sandbox) -> RunningSandbox:
         if backend.name not in made:
             workspace = tmp_path_factory.mktemp(backend.name)
-            made[backend.name] = backend.start(SandboxSpec(workspace, replace(LIMITS, wall_seconds=600)))
+            made[backend.name] = backend.start(
+                SandboxSpec(workspace, replace(LIMITS, wall_seconds=12 * FOREVER))
+            )
         return made[backend.name]
 
     yield running_on
@@ -232,10 +235,10 @@ def alive(marker: str) -> list[int]:
 
 
 @pytest.fixture
-def gone_within() -> Callable[[str, float], bool]:
-    """gone_within(marker, seconds): whether by then no process carries the marker any more."""
+def gone_within() -> Callable[..., bool]:
+    """gone_within(marker, seconds=AT_ONCE): whether by then no process carries the marker any more."""
 
-    def wait(marker: str, seconds: float) -> bool:
+    def wait(marker: str, seconds: float = AT_ONCE) -> bool:
         deadline = time.monotonic() + seconds
         while alive(marker):
             if time.monotonic() > deadline:

@@ -11,14 +11,14 @@ from sandbox.bubblewrap_host import Host
 from sandbox.init import descendants
 from sandbox.protocol import Capability, Limits, Mount, RunningSandbox, SandboxSpec
 
-LIMITS = Limits(wall_seconds=30, pids=64, workspace_bytes=8 << 20)
+LIMITS = Limits(wall_seconds=600, pids=64, workspace_bytes=8 << 20)
 FORKING = """
 import os, time
 made = 0
 try:
     while made < 200:
         if os.fork() == 0:
-            time.sleep(20)
+            time.sleep(600)
             os._exit(0)
         made += 1
 except OSError:
@@ -53,14 +53,14 @@ def look(host: Host, folder: Path) -> dict[str, object]:
         "capabilities": ask(running, "sh", "-c", status),
     }
     ask(running, "sh", "-c", "echo made >made; mkdir closed; echo x >closed/x; chmod 0 closed")
-    seen["deadline"] = running.exec(["sh", "-c", "setsid sleep 60 & sleep 60"], timeout=0.5).result().ending
+    seen["deadline"] = running.exec(["sh", "-c", "setsid sleep 600 & sleep 600"], timeout=0.5).result().ending
     running.collect()
     seen["left_alive"] = len(descendants(os.getpid()))
     seen["owner_of_made_file"] = (workspace / "made").stat().st_uid
     seen["closed_folder_is_readable_afterwards"] = (workspace / "closed" / "x").read_text() == "x\n"
     running = backend.start(spec)
-    flood = "exec 3>gone; rm gone; head -c 16777216 /dev/zero >&3; sleep 60"
-    seen["flood_by_deleted_file"] = running.exec(["sh", "-c", flood], timeout=20).result().ending
+    flood = "exec 3>gone; rm gone; head -c 16777216 /dev/zero >&3; sleep 600"
+    seen["flood_by_deleted_file"] = running.exec(["sh", "-c", flood], timeout=60).result().ending
     running.collect()
     running = backend.start(spec)
     seen["processes"] = int(ask(running, backend.python, "-c", FORKING))

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from sandbox.protocol import Capability, Ending, Limits, Sandbox
+from tests.waiting import AT_ONCE, FOREVER
 
 MIB = 1024 * 1024
-# From the deadline to the moment when nothing lives any more, with up to 8 sandboxes at once.
-KILL_SECONDS = 2.0
+# Deadlines to be tried in turn by a test whose command must have got somewhere by then: the first is enough
+# but on a slow machine.
+DEADLINES = (1.5, 30.0)
 
 claims = pytest.mark.claims
 
@@ -76,29 +78,34 @@ def test_output_beyond_the_cap_is_counted_and_not_kept(start, run, limits: Limit
 
 
 @claims(Capability.EXEC)
-def test_output_arrives_while_the_command_runs(running, run) -> None:
-    ran = run(running, ["sh", "-c", "echo one; sleep 0.7; echo two"])
-    assert ran.stdout == b"one\ntwo\n"
-    assert ran.arrivals[-1] - ran.arrivals[0] > 0.5
+def test_output_arrives_while_the_command_runs(running) -> None:
+    script = "echo one; while ! test -e one-arrived; do sleep 0.05; done; echo two"
+    arriving = iter(running.exec(["sh", "-c", script], timeout=AT_ONCE))
+    one = next(arriving)
+    asked = time.monotonic()
+    assert running.exec(["touch", "one-arrived"]).result().exit_code == 0
+    (two,) = arriving
+    assert (one.data, two.data) == (b"one\n", b"two\n")
+    assert one.at <= asked <= two.at
 
 
 @claims(Capability.EXEC)
 def test_stdin_is_at_its_end_unless_given(running, run) -> None:
-    ran = run(running, ["sh", "-c", "cat; echo end"], timeout=20)
+    ran = run(running, ["sh", "-c", "cat; echo end"], timeout=AT_ONCE)
     assert (ran.result.ending, ran.stdout) == (Ending.EXITED, b"end\n")
 
 
 @claims(Capability.EXEC)
 def test_stdin_arrives_whole_while_output_comes_back(running, run) -> None:
     data = secrets.token_bytes(4 * MIB)
-    ran = run(running, ["cat"], stdin=data, timeout=30)
+    ran = run(running, ["cat"], stdin=data, timeout=AT_ONCE)
     assert ran.result.exit_code == 0
     assert sha256(ran.stdout) == sha256(data)
 
 
 @claims(Capability.EXEC)
 def test_command_that_never_reads_its_stdin_ends(running, run) -> None:
-    ran = run(running, ["sh", "-c", "exec 0<&-; exit 5"], stdin=bytes(4 * MIB), timeout=20)
+    ran = run(running, ["sh", "-c", "exec 0<&-; exit 5"], stdin=bytes(4 * MIB), timeout=AT_ONCE)
     assert (ran.result.ending, ran.result.exit_code) == (Ending.EXITED, 5)
 
 
@@ -156,14 +163,16 @@ def test_mounts_are_where_locate_says(backend: Sandbox, start, run, place) -> No
 @claims(Capability.EXEC)
 def test_child_that_keeps_stdout_does_not_keep_the_result(running, run) -> None:
     began = time.monotonic()
-    ran = run(running, ["sh", "-c", "setsid sleep 30 & echo done; exit 4"])
+    ran = run(running, ["sh", "-c", f"setsid sleep {FOREVER} & echo done; exit 4"])
     assert (ran.stdout, ran.result.exit_code) == (b"done\n", 4)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < AT_ONCE
 
 
 @claims(Capability.EXEC)
 def test_two_commands_run_at_once(running) -> None:
-    waiting = running.exec(["sh", "-c", "while ! test -e go; do sleep 0.05; done; echo went"], timeout=20)
+    waiting = running.exec(
+        ["sh", "-c", "while ! test -e go; do sleep 0.05; done; echo went"], timeout=AT_ONCE
+    )
     assert running.exec(["touch", "go"]).result().exit_code == 0
     assert b"".join(chunk.data for chunk in waiting) == b"went\n"
     assert waiting.result().exit_code == 0
@@ -180,30 +189,39 @@ def test_timeout_kills_a_child_that_left_its_session_and_holds_stdout(
     began = time.monotonic()
     ran = run(sandbox, ["sh", "-c", f"setsid sleep {marker} & sleep {marker}"], timeout=1.0)
     assert (ran.result.ending, ran.result.exit_code) == (Ending.DEADLINE, None)
-    assert time.monotonic() - began < 1.0 + KILL_SECONDS
-    assert gone_within(marker, KILL_SECONDS)
+    assert time.monotonic() - began < AT_ONCE
+    assert gone_within(marker)
 
 
 @claims(Capability.DEADLINE)
 def test_wall_clock_ends_the_sandbox_whatever_runs(
     start, run, limits: Limits, marker: str, gone_within
 ) -> None:
-    sandbox = start(limits=replace(limits, wall_seconds=2))
     stubborn = f"trap '' TERM INT HUP; echo up; while :; do sleep {marker}; done"
-    began = time.monotonic()
-    ran = run(sandbox, ["sh", "-c", stubborn])
-    assert (ran.stdout, ran.result.ending) == (b"up\n", Ending.DEADLINE)
-    assert time.monotonic() - began < 2 + KILL_SECONDS
-    assert gone_within(marker, KILL_SECONDS)
+    for seconds in DEADLINES:
+        sandbox = start(limits=replace(limits, wall_seconds=seconds))
+        began = time.monotonic()
+        ran = run(sandbox, ["sh", "-c", stubborn])
+        assert ran.result.ending is Ending.DEADLINE
+        assert time.monotonic() - began < seconds + AT_ONCE
+        assert gone_within(marker)
+        sandbox.collect()
+        if ran.stdout:
+            break
+    assert ran.stdout == b"up\n"
 
 
 @claims(Capability.DEADLINE)
 def test_flood_of_output_neither_delays_the_deadline_nor_fills_memory(start, run, limits: Limits) -> None:
-    sandbox = start(limits=replace(limits, output_bytes=1 * MIB))
-    began = time.monotonic()
-    ran = run(sandbox, ["sh", "-c", "yes & yes >&2"], timeout=1.5)
-    assert ran.result.ending is Ending.DEADLINE
-    assert time.monotonic() - began < 1.5 + KILL_SECONDS
+    for seconds in DEADLINES:
+        sandbox = start(limits=replace(limits, output_bytes=1 * MIB))
+        began = time.monotonic()
+        ran = run(sandbox, ["sh", "-c", "yes & yes >&2"], timeout=seconds)
+        assert ran.result.ending is Ending.DEADLINE
+        assert time.monotonic() - began < seconds + AT_ONCE
+        sandbox.collect()
+        if min(ran.result.dropped_bytes.values()) > 0:
+            break
     assert (len(ran.stdout), len(ran.stderr)) == (MIB, MIB)
     assert min(ran.result.dropped_bytes.values()) > 0
 
@@ -211,47 +229,47 @@ def test_flood_of_output_neither_delays_the_deadline_nor_fills_memory(start, run
 @claims(Capability.DEADLINE)
 def test_output_that_nobody_reads_does_not_delay_the_deadline(start) -> None:
     sandbox = start()
-    execution = sandbox.exec(["yes"], timeout=1.0)
-    time.sleep(1.5)
+    execution = sandbox.exec(["yes"], timeout=0.7)
+    time.sleep(1.0)
     began = time.monotonic()
     assert execution.result().ending is Ending.DEADLINE
-    assert time.monotonic() - began < KILL_SECONDS + 1
+    assert time.monotonic() - began < AT_ONCE
 
 
 @claims(Capability.DEADLINE)
 def test_after_the_end_every_command_ends_for_the_same_reason(start, run, limits: Limits) -> None:
-    sandbox = start(limits=replace(limits, wall_seconds=1))
-    assert run(sandbox, ["sleep", "30"]).result.ending is Ending.DEADLINE
+    sandbox = start(limits=replace(limits, wall_seconds=0.5))
+    assert run(sandbox, ["sleep", str(FOREVER)]).result.ending is Ending.DEADLINE
     assert run(sandbox, ["true"]).result.ending is Ending.DEADLINE
     sandbox.stop()
     assert run(sandbox, ["true"]).result.ending is Ending.DEADLINE
 
 
 @claims(Capability.DEADLINE)
-def test_stop_from_another_thread_ends_everything_at_once(start, run, marker: str, gone_within) -> None:
+def test_stop_from_another_thread_ends_everything_at_once(start, marker: str, gone_within) -> None:
     sandbox = start()
-    stopped: list[float] = []
-
-    def stop() -> None:
-        sandbox.stop()
-        stopped.append(time.monotonic())
-
-    timer = threading.Timer(0.7, stop)
-    began = time.monotonic()
-    timer.start()
-    ran = run(sandbox, ["sh", "-c", f"setsid sleep {marker} & sleep {marker}"])
-    timer.join()
-    assert ran.result.ending is Ending.STOPPED
-    assert stopped[0] - began < 0.7 + KILL_SECONDS
-    assert gone_within(marker, 0.5)
+    stopping = threading.Thread(target=sandbox.stop, daemon=True)
+    execution = sandbox.exec(["sh", "-c", f"setsid sleep {marker} & echo up; sleep {marker}"])
+    for chunk in execution:
+        assert chunk.data == b"up\n"
+        stopping.start()
+    assert execution.result().ending is Ending.STOPPED
+    stopping.join(AT_ONCE)
+    assert not stopping.is_alive()
+    assert gone_within(marker)
 
 
 @claims(Capability.DEADLINE, Capability.COLLECT)
 def test_what_was_written_before_the_deadline_is_collected(start, run, place) -> None:
-    sandbox = start()
-    run(sandbox, ["sh", "-c", "echo half >memory_module_output.json; sleep 30"], timeout=1.0)
-    sandbox.collect()
-    assert (place.workspace / "memory_module_output.json").read_text() == "half\n"
+    written = place.workspace / "memory_module_output.json"
+    for seconds in DEADLINES:
+        sandbox = start()
+        ran = run(sandbox, ["sh", "-c", f"echo half >{written.name}; sleep {FOREVER}"], timeout=seconds)
+        assert ran.result.ending is Ending.DEADLINE
+        sandbox.collect()
+        if written.exists():
+            break
+    assert written.read_text() == "half\n"
 
 
 # --- collect ------------------------------------------------------------------------------------------------

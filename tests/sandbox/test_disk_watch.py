@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.disk_watch import DiskWatch, find_excess
+from tests.waiting import AT_ONCE, wait_for
 
 KIB = 1024
 MANY = 10**9
@@ -138,9 +139,9 @@ def test_counting_ends_at_the_limit(folder: Path) -> None:
         (folder / str(number)).touch()
 
     def seconds_for(files: int) -> float:
-        began = time.perf_counter()
+        began = time.thread_time()
         find_excess(folder, MANY, files)
-        return time.perf_counter() - began
+        return time.thread_time() - began
 
     assert min(seconds_for(20) for _ in range(5)) < min(seconds_for(MANY) for _ in range(5)) / 2
 
@@ -162,9 +163,7 @@ def watched(folder: Path) -> Iterator[list[str]]:
 def test_watch_calls_soon_and_only_once(folder: Path, watched: list[str]) -> None:
     for number in range(20):
         (folder / str(number)).touch()
-    deadline = time.monotonic() + 5
-    while not watched and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_for(lambda: watched)
     time.sleep(0.3)
     assert watched == ["more than 10 files"]
 
@@ -185,4 +184,4 @@ def test_watch_can_be_stopped_by_its_own_call(folder: Path) -> None:
     watch = DiskWatch(folder, MANY, 0, stop)
     (folder / "file").touch()
     watch.start()
-    assert called.wait(5)
+    assert called.wait(AT_ONCE)

@@ -22,6 +22,7 @@ from sandbox.docker_exec import Connection, Demultiplexer
 from sandbox.doctor import can_bind_mount, docker_checks
 from sandbox.protocol import Capability, Ending, Limits, Mount, Sandbox, SandboxError, SandboxSpec
 from sandbox.reaper import OWNER_LABEL, Owner, find_leftovers, reap
+from tests.waiting import AT_ONCE, FOREVER
 
 DRIVER = Path(__file__).with_name("drive.py")
 needs_docker = pytest.mark.needs("docker")
@@ -38,8 +39,8 @@ def owned(docker_engine: DockerClient, docker_image: str, tmp_path: Path):
         yield backend, lambda: docker_engine.api.containers(all=True, filters=label)
 
 
-def gone(containers: Callable[[], object], seconds: float = 5.0) -> bool:
-    deadline = time.monotonic() + seconds
+def gone(containers: Callable[[], object]) -> bool:
+    deadline = time.monotonic() + AT_ONCE
     while containers():
         if time.monotonic() > deadline:
             return False
@@ -121,8 +122,11 @@ def test_mount_at_an_absolute_path(owned, place, run) -> None:
 def test_container_killed_from_outside_is_lost_and_not_exited(owned, docker_engine, place, run) -> None:
     backend, containers = owned
     running = backend.start(place.spec())
-    threading.Timer(0.7, lambda: docker_engine.api.kill(containers()[0]["Id"])).start()
-    assert run(running, ["sleep", "30"]).result.ending is Ending.LOST
+    execution = running.exec(["sh", "-c", f"echo up; sleep {FOREVER}"])
+    for chunk in execution:
+        assert chunk.data == b"up\n"
+        docker_engine.api.kill(containers()[0]["Id"])
+    assert execution.result().ending is Ending.LOST
     assert run(running, ["true"]).result.ending is Ending.LOST
     running.collect()
 
@@ -131,11 +135,11 @@ def test_container_killed_from_outside_is_lost_and_not_exited(owned, docker_engi
 def test_close_ends_what_still_runs_and_starts_no_more(docker_engine, docker_image, place, tmp_path) -> None:
     with Owner.open(tmp_path / "owners") as owner:
         backend = DockerSandbox(docker_engine, docker_image, owner)
-        execution = backend.start(place.spec()).exec(["sleep", "100"])
+        execution = backend.start(place.spec()).exec(["sleep", str(FOREVER)])
         backend.close()
         assert execution.result().ending is Ending.STOPPED
         label = {"label": f"{OWNER_LABEL}={owner.path.name}"}
-        assert gone(lambda: docker_engine.api.containers(all=True, filters=label), 2.0)
+        assert gone(lambda: docker_engine.api.containers(all=True, filters=label))
         with pytest.raises(SandboxError, match="closed"):
             backend.start(place.spec())
 
@@ -146,8 +150,8 @@ def test_reaper_takes_what_a_killed_process_left_and_nothing_of_a_live_one(
 ) -> None:
     backend, containers = owned
     (tmp_path / "other").mkdir()
-    alive = backend.start(SandboxSpec(tmp_path / "other", Limits(wall_seconds=60)))
-    command = [sys.executable, DRIVER, "docker", place.workspace, place.haystack, marker, "60"]
+    alive = backend.start(SandboxSpec(tmp_path / "other", Limits(wall_seconds=FOREVER)))
+    command = [sys.executable, DRIVER, "docker", place.workspace, place.haystack, marker, str(FOREVER)]
     environment = {**os.environ, "PYTHONPATH": str(DRIVER.parents[2])}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
         assert process.stdout is not None
@@ -155,7 +159,7 @@ def test_reaper_takes_what_a_killed_process_left_and_nothing_of_a_live_one(
         assert find_leftovers(docker_engine) == []
         process.kill()
     (leftover,) = reap(docker_engine)
-    assert gone_within(marker, 2.0)
+    assert gone_within(marker)
     assert leftover.labels["agent-runbook.run"] == "driven"
     assert gone(lambda: find_leftovers(docker_engine))
     assert len(containers()) == 1
@@ -168,8 +172,8 @@ def test_neither_threads_nor_descriptors_are_left(owned, place, run) -> None:
 
     def use_once() -> None:
         running = backend.start(place.spec())
-        run(running, ["cat"], stdin=b"x" * 100_000, timeout=30)
-        running.exec(["sleep", "30"])  # never read
+        run(running, ["cat"], stdin=b"x" * 100_000, timeout=AT_ONCE)
+        running.exec(["sleep", str(FOREVER)])  # never read
         running.collect()
 
     def in_use() -> tuple[int, int]:
@@ -183,6 +187,7 @@ def test_neither_threads_nor_descriptors_are_left(owned, place, run) -> None:
 
 
 @needs_docker
+@pytest.mark.timeout(2 * FOREVER)
 def test_64_at_once(owned, tmp_path: Path, limits: Limits, run) -> None:
     backend, containers = owned
     everybody = threading.Barrier(64)
@@ -192,11 +197,15 @@ def test_64_at_once(owned, tmp_path: Path, limits: Limits, run) -> None:
     def one(number: int) -> tuple[bytes, Ending, float]:
         workspace = tmp_path / f"{number}"
         workspace.mkdir()
-        spec = SandboxSpec(workspace, replace(limits, wall_seconds=200), (Mount(haystack, "haystack"),))
+        spec = SandboxSpec(
+            workspace, replace(limits, wall_seconds=6 * FOREVER), (Mount(haystack, "haystack"),)
+        )
         running = backend.start(spec)
-        execution = running.exec(["sh", "-c", f"echo {number}; setsid sleep 300 & sleep 300"])
+        execution = running.exec(
+            ["sh", "-c", f"echo {number}; setsid sleep {6 * FOREVER} & sleep {6 * FOREVER}"]
+        )
         first = next(iter(execution)).data
-        everybody.wait(200)
+        everybody.wait(FOREVER)
         began = time.monotonic()
         running.stop()
         seconds = time.monotonic() - began
@@ -207,8 +216,8 @@ def test_64_at_once(owned, tmp_path: Path, limits: Limits, run) -> None:
         ended = list(pool.map(one, range(64)))
     assert [first for first, _, _ in ended] == [b"%d\n" % number for number in range(64)]
     assert {ending for _, ending, _ in ended} == {Ending.STOPPED}
-    assert max(seconds for _, _, seconds in ended) < 5.0
-    assert gone(containers, 30)
+    assert max(seconds for _, _, seconds in ended) < AT_ONCE
+    assert gone(containers)
 
 
 @needs_docker
@@ -276,9 +285,9 @@ def test_output_that_comes_in_one_piece_with_the_header_is_not_lost(tmp_path: Pa
         engine.start()
         api = APIClient(base_url=f"unix://{tmp_path}/engine.sock", version="1.41")
         connection = Connection(api, "exec-id")
-        received = [connection.receive(5.0)]
+        received = [connection.receive(AT_ONCE)]
         assert connection.send(memoryview(b"x")) == 1
-        received += [connection.receive(5.0), connection.receive(5.0)]
+        received += [connection.receive(AT_ONCE), connection.receive(AT_ONCE)]
         connection.close()
         engine.join()
         api.close()
