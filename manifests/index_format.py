@@ -30,10 +30,10 @@ A part begins with a NUL, so that programs that search text files leave it alone
 """
 
 import struct
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple
 
-import numpy as np
-
+# The types of numbers are numpy's by name: whoever only asks where an index is does not wait for numpy.
+NumberType = Literal["<u4", "<u2"]
 FORMAT: Final = 3  # the helper refuses another
 FIELDS = ("goal", "url", "title", "action", "thought", "observation")
 POSTINGS_PER_STATE: Final = 8
@@ -42,12 +42,10 @@ INDEX_FOLDER = ".index"  # of a view; hidden, so that nobody searches it for tex
 LAYOUT = "layout"  # no slug has this name
 CHECKSUM: Final = 4  # bytes
 COUNTS_SIZE: Final = struct.calcsize("<5I")
-NUMBERS: Final = np.dtype("<u4")
-SMALL_NUMBERS: Final = np.dtype("<u2")
+NUMBERS: Final = "<u4"
+SMALL_NUMBERS: Final = "<u2"
 _KEY_BYTES: Final = 6
-
-
-NumberType: TypeAlias = "np.dtype[np.unsignedinteger[Any]]"
+_BYTES: Final[dict[NumberType, int]] = {NUMBERS: 4, SMALL_NUMBERS: 2}
 
 
 class Counts(NamedTuple):
@@ -74,13 +72,13 @@ class Counts(NamedTuple):
 
     def lines_at(self, head: int) -> int:
         """Where in a part whose head takes so many bytes the keys of lines begin."""
-        starts = self.start_type().itemsize * (self.terms + 1)
-        entries = self.entry_type().itemsize * (self.terms + self.postings)
-        return head + NUMBERS.itemsize * self.terms + starts + entries
+        starts = _BYTES[self.start_type()] * (self.terms + 1)
+        entries = _BYTES[self.entry_type()] * (self.terms + self.postings)
+        return head + _BYTES[NUMBERS] * self.terms + starts + entries
 
     def part_bytes(self, head: int) -> int:
         """The size of such a part."""
-        of_lines = (_KEY_BYTES + self.place_type().itemsize) * self.lines + self.ranges
+        of_lines = (_KEY_BYTES + _BYTES[self.place_type()]) * self.lines + self.ranges
         return self.lines_at(head) + of_lines + len(FIELDS) * self.states + CHECKSUM
 
 

@@ -28,7 +28,7 @@ class PartTerms:
 
     def keys(self) -> Keys:
         """The key of each term, ascending."""
-        lasts = self._entries[self._starts[:-1]].astype(np.uint64)
+        lasts: Keys = self._entries[self._starts[:-1]].astype(np.uint64)
         return self._firsts.astype(np.uint64) << np.uint64(16) | lasts
 
     def counts(self) -> Numbers:

@@ -65,6 +65,16 @@ def test_a_name_for_users_costs_nothing_before_it_is_used() -> None:
     assert ended.returncode == 0, ended.stderr
 
 
+def test_asking_for_help_waits_for_no_array_and_no_server() -> None:
+    heavy = {"numpy", "openai", "uvicorn", "starlette"}
+    code = "import sys; from runbook.cli.app import app; "
+    code += "app(['eval', 'run', '--help'], standalone_mode=False); "
+    code += f"loaded = {heavy} & sys.modules.keys(); assert not loaded, loaded"
+    program = [sys.executable, "-c", code]
+    ended = subprocess.run(program, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+
+
 def test_nothing_imports_the_command_line() -> None:
     wrong = [
         f"{path.relative_to(REPOSITORY)} imports {name}"

@@ -42,6 +42,8 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             raise typer.Exit(_interrupted()) from None
+        except typer.Exit:
+            raise
         except Exception as error:
             code = _reported(error)
             if code is None:
