@@ -1,7 +1,6 @@
 """A gateway in front of a scripted provider, and a line through it."""
 
 import functools
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from runbook.gateway import Gateway, GatewayError, GatewaySettings, Line, LineOrder, ProviderSettings, Wire
 from tests.gateway.scripted import KEY, Attempt, Provider
+from tests.waiting import AT_ONCE
 
 
 @pytest.fixture(scope="session")
@@ -33,8 +33,7 @@ def default_gateway(only_provider: Provider) -> Iterator[Gateway]:
 @pytest.fixture
 def provider(only_provider: Provider) -> Provider:
     """The scripted provider as new."""
-    while only_provider.open:
-        time.sleep(0.01)
+    only_provider.rest()
     only_provider.reset()
     return only_provider
 
@@ -70,9 +69,9 @@ def attempt(provider: Provider, default_gateway: Gateway, tmp_path: Path) -> Ite
             )
             stack.callback(_close, line)
             transport = httpx.HTTPTransport(uds=str(line.directory / "model.sock"), verify=False)
-            client = httpx.Client(transport=transport, base_url=f"http://agent{line.prefix}", timeout=30)
+            client = httpx.Client(transport=transport, base_url=f"http://agent{line.prefix}", timeout=AT_ONCE)
             stack.callback(client.close)
-            return Attempt(line, client, folder)
+            return Attempt(gateway, line, client, folder)
 
         yield make
 

@@ -1,9 +1,11 @@
 """A provider that answers as told, over a real socket, and what a chat with it looks like."""
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -11,7 +13,8 @@ from typing import Any
 
 import httpx
 
-from runbook.gateway import Line
+from runbook.gateway import Gateway, Line
+from tests.waiting import AT_ONCE, FOREVER, wait_for
 
 KEY = "sk-canary-7f3a9b2c"
 SSE = "text/event-stream"
@@ -23,14 +26,15 @@ class Break:
 
 @dataclass
 class Scripted:
-    """One answer: chunks are sent one by one, a number in their place is a pause in seconds."""
+    """One answer: chunks are sent one by one. In their place a number is a pause in seconds, and an event one
+    until it is set."""
 
-    chunks: Sequence[bytes | float | Break] = ()
+    chunks: Sequence[bytes | float | threading.Event | Break] = ()
     status: int = 200
     type: str = "application/json"
     headers: dict[str, str] = field(default_factory=dict)
-    before: float = 0.0
-    """Seconds of silence before the status line."""
+    before: float | threading.Event = 0.0
+    """The silence before the status line, as a pause."""
 
 
 @dataclass
@@ -53,6 +57,8 @@ class Provider:
 
     def __init__(self) -> None:
         self.open = 0
+        self._pauses: list[threading.Event] = []
+        self._resting = False
         self.reset()
         self._lock = threading.Lock()
         provider = self
@@ -88,16 +94,37 @@ class Provider:
             answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
             self.open += 1
             self.most_open = max(self.most_open, self.open)
+        whole = False
         try:
-            self._send(handler, answer)
+            whole = self._send(handler, answer)
         except (BrokenPipeError, ConnectionResetError):
             self.broken_pipes += 1
         finally:
             with self._lock:
                 self.open -= 1
+        if whole:  # no longer open by the time that the gateway can know of it
+            with suppress(BrokenPipeError, ConnectionResetError):
+                handler.wfile.write(b"0\r\n\r\n")
 
-    def _send(self, handler: BaseHTTPRequestHandler, answer: Scripted) -> None:
-        time.sleep(answer.before)
+    def rest(self) -> None:
+        """Wait until no answer is open, with all their pauses at an end."""
+
+        self._resting = True
+        for pause in list(self._pauses):
+            pause.set()
+        wait_for(lambda: self.open == 0)
+        self._resting = False
+        self._pauses.clear()
+
+    def _pause(self, pause: float | threading.Event) -> None:
+        end = pause if isinstance(pause, threading.Event) else threading.Event()
+        self._pauses.append(end)
+        if not self._resting:
+            end.wait(FOREVER if pause is end else pause)
+
+    def _send(self, handler: BaseHTTPRequestHandler, answer: Scripted) -> bool:
+        """Send all but the end; False where the connection broke off."""
+        self._pause(answer.before)
         handler.send_response(answer.status)
         handler.send_header("content-type", answer.type)
         for name, value in answer.headers.items():
@@ -108,12 +135,12 @@ class Provider:
             if isinstance(chunk, Break):
                 handler.close_connection = True
                 handler.connection.close()
-                return
+                return False
             if isinstance(chunk, bytes):
                 handler.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
             else:
-                time.sleep(chunk)
-        handler.wfile.write(b"0\r\n\r\n")
+                self._pause(chunk)
+        return True
 
     def close(self) -> None:
         self._server.shutdown()
@@ -124,12 +151,28 @@ class Provider:
 class Attempt:
     """An open line, and a client that speaks through it as an agent would."""
 
+    gateway: Gateway
     line: Line
     client: httpx.Client
     folder: Path
 
     def post(self, path: str, body: Any, **options: Any) -> httpx.Response:
         return self.client.post(path, json=body, **options)
+
+    def connect(self) -> socket.socket:
+        """A connection of its own."""
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(AT_ONCE)
+        connection.connect(str(self.line.socket))
+        return connection
+
+    def ask_and_leave(self, provider: "Provider", path: str, body: Any) -> None:
+        """Go away once the provider has the request, before it has answered."""
+        data = json.dumps(body).encode()
+        head = f"POST {self.line.prefix}{path} HTTP/1.1\r\nhost: agent\r\ncontent-length: {len(data)}\r\n\r\n"
+        with self.connect() as connection:
+            connection.sendall(head.encode() + data)
+            wait_for(lambda: provider.asked)
 
 
 def event(value: Any) -> bytes:

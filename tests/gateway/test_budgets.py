@@ -2,13 +2,15 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import httpx
 import pytest
 
-from runbook.gateway import Budget, Gateway, GatewayError, LineOrder, Usage, Wire, load_calls
+from runbook.gateway import Budget, Gateway, GatewayError, LineOrder, Usage, Wire, budgets, load_calls
 from runbook.gateway.prices import Price, Prices
 from tests.gateway.scripted import CHAT, SSE, Scripted, chat_request, chat_stream, event
+from tests.waiting import AT_ONCE, FOREVER
 
 TABLE = """
 [models.priced]
@@ -59,12 +61,13 @@ def test_a_budget_in_money_stops_at_the_price(attempt, provider, tmp_path):
     assert "0.0005 USD" in facts.detail
 
 
-def test_wall_time_is_up_without_a_call(attempt, provider):
+def test_wall_time_is_up_without_a_call(attempt, provider, monkeypatch):
     provider.answers = [chat_stream()]
-    opened = attempt(order={"budget": Budget(seconds=0.2)})
+    opened = attempt(order={"budget": Budget(seconds=FOREVER)})
     assert opened.line.over_budget() == ""
-    time.sleep(0.25)
-    assert "0.2 s" in opened.line.over_budget()
+    later = SimpleNamespace(monotonic=lambda: time.monotonic() + FOREVER)
+    monkeypatch.setattr(budgets, "time", later)
+    assert f"{FOREVER} s" in opened.line.over_budget()
     assert opened.post(CHAT, chat_request()).status_code == 400
 
 
@@ -76,9 +79,9 @@ def test_a_run_budget_is_shared_by_its_attempts(settings_for, provider, tmp_path
         for name in ("one", "two"):
             (tmp_path / name).mkdir()
             lines.append(gateway.open_line(LineOrder(tmp_path / name, Wire.OPENAI_CHAT, "m")))
+        addresses = [f"http://127.0.0.1:{port}{line.prefix}{CHAT}" for line in lines]
         statuses = [
-            httpx.post(f"http://127.0.0.1:{port}{line.prefix}{CHAT}", json=chat_request()).status_code
-            for line in lines
+            httpx.post(address, json=chat_request(), timeout=AT_ONCE).status_code for address in addresses
         ]
         assert statuses == [200, 400]
         assert [bool(line.over_budget()) for line in lines] == [False, True]
@@ -180,7 +183,7 @@ def test_a_stream_that_tells_no_usage_counts_by_its_length(attempt, provider):
 
 def test_a_stream_that_the_agent_leaves_counts_by_its_length(attempt, provider):
     said = event({"model": "m", "choices": [{"index": 0, "delta": {"content": "word " * 100}}]})
-    provider.answers = [Scripted([said, 5.0, said], type=SSE)]
+    provider.answers = [Scripted([said, FOREVER, said], type=SSE)]
     opened = attempt()
     with opened.client.stream("POST", CHAT, json=chat_request()) as answer:
         next(answer.iter_raw())

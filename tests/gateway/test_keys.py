@@ -11,11 +11,7 @@ import pytest
 from runbook.gateway import Gateway, GatewayError, GatewaySettings, LineOrder, ProviderSettings, Wire
 from runbook.gateway.keys import Key, KeyMask
 from tests.gateway.scripted import CHAT, KEY, SSE, Break, Scripted, chat_request, event
-
-
-def everything_said(answer) -> bytes:
-    return answer.content + str(answer.headers).encode() + str(answer.status_code).encode()
-
+from tests.waiting import AT_ONCE
 
 REPEATED = b'{"error":{"message":"bad key ' + KEY.encode() + b'"}}'
 ESCAPED = b"".join(b"\\u%04X" % character for character in KEY.encode())
@@ -56,6 +52,7 @@ def test_a_provider_that_repeats_the_key_is_not_heard(
     except Exception as error:
         received += repr(error).encode()
     facts = opened.line.close()
+    opened.gateway.close()  # only then the recording is whole
     assert any(KEY in str(asked.headers) for asked in provider.asked)
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     heard = "".join(capfd.readouterr()) + caplog.text + repr(opened.line.__dict__) + facts.model_dump_json()
@@ -104,7 +101,8 @@ def test_a_key_is_read_from_a_file(provider, tmp_path):
     entry = ProviderSettings(base_url=provider.url, wires=(Wire.OPENAI_CHAT,), key_file=tmp_path / "key")
     with Gateway(GatewaySettings(providers={"p": entry})) as gateway:
         line = gateway.open_line(LineOrder(tmp_path, Wire.OPENAI_CHAT, "m"))
-        httpx.get(f"http://127.0.0.1:{gateway.listen_tcp()}{line.prefix}/v1/models")
+        address = f"http://127.0.0.1:{gateway.listen_tcp()}{line.prefix}/v1/models"
+        httpx.get(address, timeout=AT_ONCE)
     assert provider.asked[0].headers["authorization"] == f"Bearer {KEY}"
 
 

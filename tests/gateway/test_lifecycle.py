@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,16 +14,23 @@ import pytest
 
 from runbook.gateway import Gateway, GatewayError, LineOrder, Wire, load_calls
 from tests.gateway.scripted import CHAT, SSE, Scripted, chat_request, chat_stream, event
+from tests.waiting import AT_ONCE, FOREVER, wait_for
+
+ENDLESS = [event(1), *[0.05, event(2)] * (FOREVER * 20)]
 
 
 def client(line) -> httpx.Client:
     transport = httpx.HTTPTransport(uds=str(line.directory / "model.sock"), verify=False)
-    return httpx.Client(transport=transport, base_url=f"http://agent{line.prefix}")
+    return httpx.Client(transport=transport, base_url=f"http://agent{line.prefix}", timeout=AT_ONCE)
 
 
 def order(folder: Path, **fields) -> LineOrder:
     folder.mkdir(exist_ok=True)
     return LineOrder(folder, Wire.OPENAI_CHAT, "m", **fields)
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def test_any_user_may_connect_and_none_may_list(attempt):
@@ -54,7 +60,7 @@ def test_a_closed_line_is_gone_and_its_record_stays(attempt, provider):
 
 
 def test_closing_breaks_off_and_records_what_is_open(attempt, provider):
-    provider.answers = [Scripted([event(1), *[0.05, event(2)] * 100], type=SSE)]
+    provider.answers = [Scripted(ENDLESS, type=SSE)]
     opened = attempt()
     with opened.client.stream("POST", CHAT, json=chat_request()) as answer:
         chunks = answer.iter_raw()
@@ -67,9 +73,8 @@ def test_closing_breaks_off_and_records_what_is_open(attempt, provider):
 
 
 def test_leaving_the_gateway_by_any_way_gives_everything_back(settings_for, provider, tmp_path):
-    provider.answers = [Scripted([event(1), *[0.05, event(2)] * 100], type=SSE)]
-    threads = threading.active_count()
-    descriptors = len(list(Path("/proc/self/fd").iterdir()))
+    provider.answers = [Scripted(ENDLESS, type=SSE)]
+    threads, descriptors = threading.active_count(), open_files()
     sockets = tmp_path / "s"
     sockets.mkdir()
     with pytest.raises(KeyboardInterrupt), Gateway(settings_for(sockets=sockets)) as gateway:
@@ -80,11 +85,8 @@ def test_leaving_the_gateway_by_any_way_gives_everything_back(settings_for, prov
             raise KeyboardInterrupt
     assert list(sockets.iterdir()) == []
     assert len(load_calls(tmp_path / "a")) == 1
-    while provider.open:
-        time.sleep(0.01)
-    time.sleep(0.1)
-    assert threading.active_count() <= threads
-    assert len(list(Path("/proc/self/fd").iterdir())) <= descriptors
+    wait_for(lambda: threading.active_count() <= threads)
+    wait_for(lambda: open_files() <= descriptors)
 
 
 def test_closing_twice_does_nothing(settings_for, tmp_path):
@@ -170,7 +172,7 @@ def test_a_call_that_is_broken_off_leaves_the_cost_of_the_others_known(attempt, 
     table = tmp_path / "prices.toml"
     table.write_text('[models.m]\ninput = 1.0\noutput = 2.0\nsource = "a page"\nchecked = "2026-11-01"\n')
     answer = chat_stream("one two", prompt_tokens=1_000_000, completion_tokens=500_000)
-    endless = Scripted([answer.chunks[0], 30.0, *answer.chunks[1:]], type=SSE)
+    endless = Scripted([answer.chunks[0], FOREVER, *answer.chunks[1:]], type=SSE)
     provider.answers = [answer, endless]
     opened = attempt(prices=table)
     opened.post(CHAT, chat_request())

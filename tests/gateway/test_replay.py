@@ -1,21 +1,23 @@
 """A recorded run is answered again without a network."""
 
 import json
-import time
 
 import httpx
 import pytest
 
 from runbook.gateway import Gateway, GatewayError, LineOrder, Wire, load_calls, load_request
 from tests.gateway.scripted import CHAT, KEY, SSE, Break, Scripted, chat_request, chat_stream, event
+from tests.waiting import AT_ONCE, FOREVER
 
 
 def record(attempt, provider, cassette, exchanges, **order):
     """Record (request, answer) pairs; returns the answers' bytes and the calls."""
     provider.answers = [answer for _, answer in exchanges] + [chat_stream()]
     opened = attempt(order=order, record=cassette, retry_seconds=0)
-    received = [opened.post(CHAT, request).content for request, _ in exchanges]
-    opened.line.close()
+    try:
+        received = [opened.post(CHAT, request).content for request, _ in exchanges]
+    finally:
+        opened.gateway.close()  # only then all of it is written
     return received, load_calls(opened.folder)
 
 
@@ -132,16 +134,17 @@ def test_an_agent_that_left_is_kept_waiting_only_where_the_answer_was_not_whole(
     attempt, provider, replay, tmp_path, whole
 ):
     chunks = chat_stream("all of it").chunks
-    provider.answers = [Scripted([*(chunks if whole else chunks[:1]), 1.0], type=SSE)]
+    said = chunks if whole else chunks[:1]
+    provider.answers = [Scripted([*said, FOREVER], type=SSE)]
     opened = attempt(record=tmp_path / "cassette")
     with opened.client.stream("POST", CHAT, json=chat_request()) as answer:
-        for _ in answer.iter_raw():
-            time.sleep(0.2)  # let all of it arrive
-            break
-    opened.line.close()
+        heard, pieces = b"", answer.iter_raw()
+        while heard != b"".join(said):
+            heard += next(pieces)
+    opened.gateway.close()
     again = replay()
     if whole:
-        assert again.post(CHAT, chat_request(), timeout=5).content == b"".join(chunks)
+        assert again.post(CHAT, chat_request()).content == b"".join(chunks)
     else:
         with pytest.raises(httpx.ReadTimeout):
             again.post(CHAT, chat_request(), timeout=0.5)
@@ -186,13 +189,14 @@ def test_attempts_side_by_side_share_a_recording(settings_for, provider, tmp_pat
             (tmp_path / name).mkdir()
             line = gateway.open_line(LineOrder(tmp_path / name, Wire.OPENAI_CHAT, "m"))
             url = f"http://127.0.0.1:{port}{line.prefix}{CHAT}"
-            httpx.post(url, json=chat_request(user(name)))
+            httpx.post(url, json=chat_request(user(name)), timeout=AT_ONCE)
     provider.reset()
     with Gateway(settings_for(replay=tmp_path / "cassette")) as gateway:
         port = gateway.listen_tcp()
         line = gateway.open_line(LineOrder(tmp_path, Wire.OPENAI_CHAT, "m"))
         url = f"http://127.0.0.1:{port}{line.prefix}{CHAT}"
-        assert [httpx.post(url, json=chat_request(user(name))).status_code for name in "ab"] == [200, 200]
+        answers = [httpx.post(url, json=chat_request(user(name)), timeout=AT_ONCE) for name in "ab"]
+        assert [answer.status_code for answer in answers] == [200, 200]
 
 
 def damaged(lines, change):
@@ -248,7 +252,7 @@ def test_recording_goes_on_after_a_line_that_was_cut_off(provider, settings_for,
         with Gateway(settings_for(record=cassette)) as gateway:
             line = gateway.open_line(LineOrder(tmp_path, Wire.OPENAI_CHAT, "m"))
             url = f"http://127.0.0.1:{gateway.listen_tcp()}{line.prefix}{CHAT}"
-            return httpx.post(url, json=request).content
+            return httpx.post(url, json=request, timeout=AT_ONCE).content
 
     run(one)
     whole = cassette.read_bytes()
