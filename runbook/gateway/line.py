@@ -27,8 +27,8 @@ MOST_REFUSALS = 1000
 took counts as one more."""
 LARGEST_HELD = 256 * 2**20
 """Bytes of memory that the requests of one attempt take while they are open or not yet written down."""
-_CLOSING_SECONDS = 5.0
-"""For writing down what is left when a line is closed; usually it takes milliseconds."""
+_CLOSING_SECONDS = 30.0
+"""For writing down what is left when a line is closed: usually milliseconds, on a busy disk many seconds."""
 _MIB = 2**20
 _SETTLING_SECONDS = 0.05
 
