@@ -27,6 +27,7 @@ from runbook.question import Question
 from runbook.venue import SandboxVenue
 from sandbox.process import ProcessSandbox
 from sandbox.protocol import MIB, Limits, Mount
+from tests.waiting import AT_ONCE, FOREVER, wait_for
 
 EVIDENCE = {
     "memory_markdown": "## Support Analysis\nthe page shows CODE-1-2",
@@ -65,8 +66,8 @@ class Asking:
         script: str,
         *,
         attempts: int = 1,
-        seconds: float = 20.0,
-        grace: float = 0.3,
+        seconds: float = FOREVER,
+        grace: float = FOREVER,
         seed: int | None = None,
         **limits: int,
     ) -> QueryResult:
@@ -110,7 +111,7 @@ def test_evidence_becomes_a_context_with_the_state_it_names(ask: Asking) -> None
     assert result.outcome is Outcome.OK
     assert "CODE-1-2" in result.context.text
     assert "Access code CODE-1-3" not in result.context.text
-    assert 0 < result.seconds < 20
+    assert 0 < result.seconds < AT_ONCE
 
 
 def test_the_workspace_its_history_and_the_record_are_kept(ask: Asking) -> None:
@@ -142,22 +143,22 @@ def test_candidates_are_found_before_the_agent_starts_and_stand_in_its_prompt(as
 
 def test_submit_ends_the_attempt_at_once(ask: Asking) -> None:
     begun = time.monotonic()
-    result = ask("./memory submit --span tr-1:2-2 --note 'CODE-1-2 is shown' && sleep 30")
+    result = ask(f"./memory submit --span tr-1:2-2 --note 'CODE-1-2 is shown' && sleep {FOREVER}")
     assert result.outcome is Outcome.OK
     assert "submitted" in result.attempts[0].flags
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < AT_ONCE
 
 
 def test_evidence_and_a_process_that_stays_end_after_the_grace_period(ask: Asking) -> None:
     begun = time.monotonic()
-    result = ask(WRITE + "; sleep 30")
+    result = ask(f"{WRITE}; sleep {FOREVER}", grace=0.3)
     assert result.outcome is Outcome.OK
     assert result.attempts[0].flags == ["grace"]
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < AT_ONCE
 
 
 def test_an_invalid_file_does_not_end_the_attempt(ask: Asking) -> None:
-    result = ask(f"echo '[' > memory_module_output.json; sleep 1.5; {WRITE}; sleep 30")
+    result = ask(f"echo '[' > memory_module_output.json; sleep 0.8; {WRITE}; sleep {FOREVER}", grace=0.2)
     assert result.outcome is Outcome.OK
 
 
@@ -191,21 +192,27 @@ def test_a_second_query_never_rewrites_the_attempts_of_the_first(ask: Asking) ->
 
 def test_the_deadline_is_a_timeout_that_is_not_tried_again(ask: Asking) -> None:
     begun = time.monotonic()
-    result = ask("setsid sleep 60 & sleep 60", seconds=1.0, attempts=3)
+    result = ask(f"setsid sleep {FOREVER} & sleep {FOREVER}", seconds=1.0, attempts=3)
     assert result.outcome is Outcome.TIMEOUT
     assert len(result.attempts) == 1
-    assert time.monotonic() - begun < 6
+    assert time.monotonic() - begun < AT_ONCE
 
 
 def test_evidence_before_the_deadline_counts_and_is_flagged(ask: Asking) -> None:
-    result = ask(WRITE + "; sleep 60", seconds=1.5, grace=30.0)
+    for number, seconds in enumerate((1.0, 5.0, 25.0), 1):  # on some machines an agent is late in starting
+        result = ask(f"{WRITE}; sleep {FOREVER}", seconds=seconds)
+        if (ask.folder / str(number) / "workspace" / "memory_module_output.json").exists():
+            break
     assert result.outcome is Outcome.OK
     assert "deadline" in result.attempts[0].flags
 
 
 def test_a_disk_flood_is_output_limit(ask: Asking) -> None:
     result = ask(
-        "while :; do head -c 3000000 /dev/zero >> notes/flood; done", workspace_bytes=20 * MIB, attempts=2
+        "while :; do head -c 3000000 /dev/zero >> notes/flood; done",
+        workspace_bytes=20 * MIB,
+        seconds=AT_ONCE,
+        attempts=2,
     )
     assert result.outcome is Outcome.OUTPUT_LIMIT
     assert len(result.attempts) == 1
@@ -239,13 +246,19 @@ def test_bytes_that_are_no_text_change_nothing(ask: Asking) -> None:
     assert (ask.folder / "1" / "stdout").read_bytes() == b"\xff\xfe"
 
 
-def test_a_cancel_ends_the_attempt_within_two_seconds(ask: Asking) -> None:
-    threading.Timer(1.0, ask.cancel.set).start()
+def test_a_cancel_ends_the_attempt_at_once(ask: Asking, tmp_path: Path) -> None:
+    def cancel() -> None:
+        wait_for((tmp_path / "works").exists)
+        ask.cancel.set()
+
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
     begun = time.monotonic()
-    result = ask("sleep 60", attempts=3)
+    result = ask(f"touch {tmp_path}/works; sleep {FOREVER}", attempts=3)
+    canceller.join()
     assert result.outcome is Outcome.CANCELLED
     assert len(result.attempts) == 1
-    assert time.monotonic() - begun < 4
+    assert time.monotonic() - begun < AT_ONCE
 
 
 def test_a_missing_program_is_not_the_agents_answer(ask: Asking) -> None:

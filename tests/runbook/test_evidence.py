@@ -136,9 +136,9 @@ def test_an_object_quoted_inside_a_note_is_not_taken_for_the_evidence(parse: Rea
 def test_what_holds_no_evidence_is_refused_quickly(
     refused: Callable[[Any], InvalidEvidence], content: bytes, refusal: Refusal
 ) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     assert refused(content).refusal is refusal
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_unprintable_characters_of_the_note_are_replaced(parse: Read) -> None:

@@ -1,8 +1,8 @@
 """The history of a workspace: complete, bounded, and deaf to whatever an agent plants there."""
 
 import os
+import resource
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,12 @@ def history(tmp_path: Path, work_tree: Path) -> WorkspaceHistory:
 def git(tmp_path: Path, *words: str) -> str:
     command = ["git", "--git-dir", str(tmp_path / "history.git"), *words]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def processor_seconds() -> float:
+    """What this process and those that it started and saw the end of have used."""
+    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(used.ru_utime + used.ru_stime for used in both)
 
 
 def recorded_size(tmp_path: Path, name: str) -> int:
@@ -139,9 +145,9 @@ def test_special_large_and_too_many_files_are_left_out_and_listed(
     (work_tree / "many").mkdir()
     for number in range(3000):
         (work_tree / f"many/{number:04}").write_bytes(b"")
-    start = time.monotonic()
+    start = processor_seconds()
     snapshot = history.snapshot("before")
-    assert time.monotonic() - start < 5
+    assert processor_seconds() - start < 5
     assert snapshot.files == 2000
     assert [note.split(":")[0] for note in snapshot.skipped] == [
         "a-pipe",
@@ -183,7 +189,7 @@ def test_a_snapshot_of_an_ordinary_workspace_is_quick(history: WorkspaceHistory,
     history.snapshot("warm")
     quickest = 9.0
     for number in range(5):
-        start = time.perf_counter()
+        start = processor_seconds()
         history.snapshot(f"s{number}")
-        quickest = min(quickest, time.perf_counter() - start)
+        quickest = min(quickest, processor_seconds() - start)
     assert quickest < 0.15

@@ -23,6 +23,7 @@ from runbook.question import Question
 from runbook.venue import SandboxVenue
 from sandbox.process import ProcessSandbox
 from sandbox.protocol import Limits, Mount
+from tests.waiting import FOREVER
 
 EVIDENCE = {
     "memory_markdown": "the page shows CODE-1-2",
@@ -58,11 +59,11 @@ def run(make_data_root: Callable[..., Path], tmp_path: Path) -> Callable[[str], 
         (tmp_path / "agent.sh").write_text(script)
         (tmp_path / "workspaces").mkdir()
         settings = AttemptSettings(
-            limits=Limits(wall_seconds=20.0),
+            limits=Limits(wall_seconds=FOREVER),
             instruction=InstructionOptions(),
             helper_usage="",
             workspaces=tmp_path / "workspaces",
-            grace_seconds=0.3,
+            grace_seconds=FOREVER,
         )
         venue = SandboxVenue(ProcessSandbox(), Mount(Path(helpers.__file__).parent, "/opt/helpers"))
         agent = ModelUser(f"/bin/sh {tmp_path / 'agent.sh'}")

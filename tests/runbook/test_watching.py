@@ -1,7 +1,6 @@
 """When the watch ends an attempt with a model, and what is then said of it."""
 
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,6 +15,7 @@ from runbook.outcomes import Outcome
 from runbook.venue import Facts
 from runbook.watching import SUBMITTED_FILE, AttemptWatch, StopReason, WatchOrder
 from sandbox.protocol import Ending
+from tests.waiting import AT_ONCE, FOREVER
 
 NOTHING = InvalidEvidence(Refusal.MISSING, "there is no evidence file")
 
@@ -54,14 +54,16 @@ def open_line(gateway: Gateway, folder: Path, budget: Budget) -> Line:
     return gateway.open_line(LineOrder(folder=folder, wire=Wire.OPENAI_CHAT, model="m", budget=budget))
 
 
-def watched(tmp_path: Path, line: Line | None, *, idle: float = 60.0, seconds: float = 10.0) -> AttemptWatch:
+def watched(
+    tmp_path: Path, line: Line | None, *, idle: float = FOREVER, seconds: float = AT_ONCE
+) -> AttemptWatch:
     """A watch that has ended an attempt, or has looked on for `seconds`."""
     workspace = tmp_path / "workspace"
     workspace.mkdir(exist_ok=True)
     order = WatchOrder(
         workspace=workspace,
         cancel=threading.Event(),
-        grace_seconds=60,
+        grace_seconds=FOREVER,
         is_valid=lambda _: False,
         line=line,
         idle_seconds=idle,
@@ -96,9 +98,7 @@ def test_a_submission_ends_an_attempt_at_once(gateway: Gateway, tmp_path: Path) 
     line = open_line(gateway, tmp_path / "attempt", Budget())
     (tmp_path / "workspace").mkdir()
     (tmp_path / "workspace" / SUBMITTED_FILE).write_text("")
-    begun = time.monotonic()
     assert watched(tmp_path, line).reason is StopReason.SUBMITTED
-    assert time.monotonic() - begun < 5
     line.close()
 
 
@@ -111,15 +111,18 @@ def test_an_agent_that_asks_a_failing_model_again_and_again_is_ended(
 
     def ask_again_and_again() -> None:
         transport = httpx.HTTPTransport(uds=str(line.socket), verify=False)
-        with httpx.Client(transport=transport, base_url=f"http://agent{line.prefix}") as client:
+        address = f"http://agent{line.prefix}"
+        with httpx.Client(transport=transport, base_url=address, timeout=AT_ONCE) as client:
             while not over.wait(0.1):
                 client.post("/v1/chat/completions", json={"model": "m", "messages": []})
 
     agent = threading.Thread(target=ask_again_and_again)
     agent.start()
-    watch = watched(tmp_path, line)
-    over.set()
-    agent.join()
+    try:
+        watch = watched(tmp_path, line)
+    finally:
+        over.set()
+        agent.join()
     assert watch.reason is StopReason.MODEL_FAILS
     facts = Facts(ending=Ending.STOPPED, stopped_for=watch.reason)
     assert decide(facts, NOTHING, line.close())[0] is Outcome.AUTH_ERROR

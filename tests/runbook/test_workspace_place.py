@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,16 +18,17 @@ from runbook.workspace_place import WorkspacePlace
 place = WorkspacePlace.open(Path(sys.argv[1]))
 (place.path / "left").mkdir()
 print(place.path, flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 
 
 @pytest.fixture
-def holder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> subprocess.Popen[str]:
+def holder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[str]]:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    return subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(tmp_path / "registry")], stdout=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, "-c", HOLD, str(tmp_path / "registry")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+        process.kill()
 
 
 def announced(holder: subprocess.Popen[str]) -> Path:
