@@ -58,6 +58,8 @@ def guard(work: Callable[[], int], seconds: float) -> int:
     from select import select
 
     alive, held = os.pipe()
+    # The child waits for a word: Ctrl-C may come before its number is known, and who would end it then?
+    listening, word = os.pipe()
     try:
         child = os.fork()
     except OSError:  # no more processes are allowed: better without a limit than not at all
@@ -65,9 +67,11 @@ def guard(work: Callable[[], int], seconds: float) -> int:
     if child == 0:
         os.setpgid(0, 0)
         os.close(alive)
-        os._exit(work())
-    os.close(held)
+        os.close(word)
+        os._exit(work() if os.read(listening, 1) else 130)
     try:
+        os.close(held)
+        os.write(word, b"!")
         ended = bool(select([alive], [], [], seconds)[0])
     except KeyboardInterrupt:
         _kill(child)

@@ -9,6 +9,7 @@ from runbook.cli.assembly import BAKED_HELPERS, open_sandbox
 from sandbox.protocol import Limits, Mount, SandboxSpec
 from tests.conftest import lacking
 from tests.helpers.test_image import picture
+from tests.waiting import FOREVER
 
 PILLOW = "import importlib.util, sys; sys.exit(importlib.util.find_spec('PIL') is None)"
 
@@ -25,7 +26,7 @@ def test_a_sheet_and_a_part_of_a_screenshot_are_drawn_inside(
     with ExitStack() as stack:
         sandbox = open_sandbox("docker", None, allow_no_isolation=False, say=print, stack=stack)
         spec = SandboxSpec(
-            workspace=workspace.root, mounts=[Mount(aside, "haystack")], limits=Limits(wall_seconds=60)
+            workspace=workspace.root, mounts=[Mount(aside, "haystack")], limits=Limits(wall_seconds=FOREVER)
         )
         running = sandbox.start(spec)
         inside = sandbox.locate(workspace.root, Mount(workspace.root, "."))
