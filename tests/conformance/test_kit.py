@@ -1,12 +1,13 @@
 """The kit itself: it fails an agent that does nothing, and says what there is."""
 
 import os
+import secrets
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 
@@ -21,10 +22,11 @@ from runbook.agents import CommandAgent
 from runbook.agents.conformance.cases import BY_NAME, CASES
 from runbook.agents.conformance.checks import NotKnown, ran
 from runbook.agents.conformance.haystack import trajectories
-from runbook.agents.conformance.kit import CaseResult, Kit, Terms
+from runbook.agents.conformance.kit import CaseResult, Kit, Terms, had_time
 from runbook.agents.conformance.observing import Observed, processes_with
 from runbook.attempt import Arm, AttemptSettings
 from runbook.cli.agent_testing import attempts_folder
+from runbook.gateway import ModelCall
 from runbook.memory import AttemptRecord
 from runbook.outcomes import Outcome
 from runbook.traces import Kind, Source, TraceEvent
@@ -32,6 +34,7 @@ from runbook.venue import SandboxVenue
 from sandbox.process import ProcessSandbox
 from sandbox.protocol import Limits, Mount
 from tests.scripted_model import modes
+from tests.waiting import AT_ONCE, FOREVER, wait_for
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class ShellBench:
     @contextmanager
     def arm(self, terms: Terms) -> Iterator[Arm]:
         settings = AttemptSettings(
-            limits=Limits(wall_seconds=min(terms.wall_seconds, 10.0)),
+            limits=Limits(wall_seconds=min(terms.wall_seconds, AT_ONCE)),
             instruction=InstructionOptions(),
             helper_usage="",
             workspaces=self.workspaces,
@@ -114,11 +117,27 @@ def test_exit_codes_are_not_known_where_no_stream_tells_them_and_missed_where_on
     assert "does not tell" in str(ran("cat", 0)(end_without_exit_code("")))
 
 
+def test_a_short_deadline_is_too_short_until_the_command_of_the_case_was_begun(tmp_path: Path) -> None:
+    silent = replace(end_without_exit_code(""), folder=tmp_path)
+    assert had_time(BY_NAME["healthy"], silent), "its deadline is long"
+    assert not had_time(BY_NAME["hang"], silent)
+    at = silent.record.started_at
+    called = ModelCall(number=1, wire=None, provider="p", method="POST", path="/v1/x", requested_at=at)
+    asked = replace(silent, calls=[called])
+    assert had_time(BY_NAME["hang"], asked)
+    assert not had_time(BY_NAME["deadline"], asked)
+    asked.workspace.mkdir()
+    (asked.workspace / "started").touch()
+    assert had_time(BY_NAME["deadline"], asked)
+    assert not had_time(BY_NAME["deadline"], replace(asked, calls=[]))
+
+
 def test_a_process_is_found_by_a_word_of_its_command_line() -> None:
-    with subprocess.Popen(["sleep", "30.4711"]) as process:
-        assert processes_with("30.4711") == ["sleep 30.4711"]
+    word = f"{FOREVER}.{secrets.randbelow(10**12):012d}"  # of nobody else on this machine
+    with subprocess.Popen(["sleep", word]) as process:
+        wait_for(lambda: processes_with(word) == [f"sleep {word}"])
         process.kill()
-    assert processes_with("30.4711") == []
+    assert processes_with(word) == []
 
 
 def test_cases_have_names_of_their_own_and_modes_that_exist() -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.waiting import AT_ONCE
+
 CLAUDE_TOOL = {
     "name": "Bash",
     "input_schema": {"type": "object", "properties": {"command": {"type": "string"}}},
@@ -25,7 +27,7 @@ Post = Callable[..., httpx.Response]
 
 @pytest.fixture
 def post(model_url: str) -> Post:
-    return lambda path, body: httpx.post(f"{model_url}/m/{path}", json=body, timeout=20)
+    return lambda path, body: httpx.post(f"{model_url}/m/{path}", json=body, timeout=AT_ONCE)
 
 
 def claude(messages: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, Any]:

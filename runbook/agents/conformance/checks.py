@@ -19,7 +19,7 @@ class NotKnown:
 
 Check = Callable[[Observed], str | NotKnown]
 
-LATE_SECONDS = 2.0  # after which a passed deadline or idle limit was not held
+LATE_SECONDS = 10.0  # after which a passed deadline was not held, on a machine however busy
 USAGE = {"cache_read": 100, "output": 50}  # of each answer of the scripted model, on every wire
 
 
@@ -130,7 +130,7 @@ def cut(seen: Observed) -> str:
 
 
 def in_time(seen: Observed) -> str:
-    """Nothing ran beyond the deadline by more than two seconds."""
+    """Nothing ran beyond the deadline by more than `LATE_SECONDS`."""
     late = seen.record.timings.get("agent", 0.0) - seen.wall_seconds
     return "" if late <= LATE_SECONDS else f"{late:.1f} s beyond the deadline"
 

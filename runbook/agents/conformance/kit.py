@@ -122,8 +122,7 @@ class Kit:
         begun = time.monotonic()
         seen = self._attempt(bench, case, 1)
         for patience in PATIENCE:
-            # On a busy machine an agent may not have come to its model before a short limit ended it.
-            if seen.calls or not (case.short_idle or case.short_deadline) or self.cancel.is_set():
+            if had_time(case, seen) or self.cancel.is_set():
                 break
             seen = self._attempt(bench, case, patience)
         wrong, not_known = _judged(case, seen)
@@ -177,6 +176,16 @@ class Kit:
             retry_seconds=case.retry_seconds,
             grace_seconds=GRACE_SECONDS,
         )
+
+
+def had_time(case: Case, seen: Observed) -> bool:
+    """Whether a short limit left the agent time for what the case is about.
+
+    On a busy machine it may not have come to its model before the limit ended it, or to its command.
+    """
+    if not (case.short_idle or case.short_deadline):
+        return True
+    return bool(seen.calls) and not any(check(seen) for check in case.checks)
 
 
 def _not_applicable(bench: Bench, case: Case) -> str:
