@@ -19,6 +19,7 @@ from runbook.venue import Order, SandboxVenue
 from runbook.watching import WatchOrder
 from sandbox.protocol import Limits, Mount, Sandbox, SandboxError
 from tests.agent_tools import REPOSITORY
+from tests.waiting import AT_ONCE, FOREVER
 
 PLACE = Surroundings(
     workspace="/workspace", python="/usr/bin/python3", helpers="/opt/launcher", prompt="", budget=20
@@ -71,14 +72,14 @@ def test_a_prompt_of_a_megabyte_arrives_in_the_prompt_file(
         watch=WatchOrder(
             workspace=tmp_path / "workspace",
             cancel=threading.Event(),
-            grace_seconds=10.0,
+            grace_seconds=AT_ONCE,
             is_valid=lambda _: False,
         ),
         haystack=tmp_path / "haystack",
         invocation=agent([*SHELL, "{prompt_file}"], tmp_path / "chain").invocation(
             replace(PLACE, prompt=prompt)
         ),
-        limits=Limits(wall_seconds=60.0),
+        limits=Limits(wall_seconds=FOREVER),
         output_folder=tmp_path / "said",
         labels={},
         begun=time.monotonic(),

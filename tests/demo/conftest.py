@@ -17,6 +17,7 @@ import pytest
 from evals.demo.app.server import DeskServer, serving
 from evals.demo.app.world import World, open_world
 from evals.demo.check import DATA, read_lines
+from tests.waiting import AT_ONCE
 
 
 @dataclass
@@ -51,7 +52,7 @@ class Person:
     def _ask(self, path: str, body: bytes | None) -> str:
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.cookies))
         try:
-            answer = opener.open(f"http://127.0.0.1:{self.server.port}{path}", body, timeout=20)
+            answer = opener.open(f"http://127.0.0.1:{self.server.port}{path}", body, timeout=AT_ONCE)
         except urllib.error.HTTPError as error:
             answer = error
         with answer:

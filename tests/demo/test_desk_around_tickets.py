@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from evals.demo.app.server import serving
 from evals.demo.app.world import open_world
+from tests.waiting import AT_ONCE
 
 Enter: TypeAlias = Callable[[str], Any]
 """From a login to a person who is logged in (see conftest)."""
@@ -114,7 +115,7 @@ def test_nobody_gets_in_without_logging_in(monday: Enter) -> None:
 
 def test_static_files_stay_in_their_folder_and_forms_small() -> None:
     with serving(open_world("monday")) as server:
-        link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+        link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=AT_ONCE)
         link.request("GET", "/static/../world.py")
         answer = link.getresponse()
         assert (answer.status, b"import" in answer.read()) == (404, False)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runbook.traces.commands import command_of, parsed_arguments, unwrap
+from tests.waiting import AT_ONCE
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,6 @@ def test_quoting_is_undone(script: str) -> None:
 @pytest.mark.parametrize("quoted", [r'"a\$b\`c\"d\\e\nf"', "'a'\"b\"\\ c", '"line\\\nend"', r"a\'b"])
 def test_words_are_read_as_a_shell_reads_them(quoted: str) -> None:
     shell = subprocess.run(
-        ["sh", "-c", f"printf %s {quoted}"], capture_output=True, text=True, check=True, timeout=10
+        ["sh", "-c", f"printf %s {quoted}"], capture_output=True, text=True, check=True, timeout=AT_ONCE
     )
     assert unwrap(f"sh -c {quoted}").text == shell.stdout

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 from evals.recorded import read_run
 from tests.tuning.conftest import MakeStudy
+from tests.waiting import FOREVER, wait_for
 
 PROGRAM = (sys.executable, "-c", "from runbook.cli import main; main()")
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -45,15 +45,13 @@ def test_a_killed_study_goes_on_and_finds_the_best_point(
     study = make_study(space="budget = [1, 20]", more="[study]\nblock = 3\n")
     folder = tmp_path / "study"
     killed = start("tune", study)
-    until = time.monotonic() + 100
-    while len(answered(folder)) < 2 and killed.poll() is None and time.monotonic() < until:
-        time.sleep(0.1)
+    wait_for(lambda: len(answered(folder)) >= 2 or killed.poll() is not None, 240)
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     before = {path: path.read_bytes() for path in answered(folder)}
     assert before
 
-    out, err = start("tune", study).communicate(timeout=200)
+    out, err = start("tune", study).communicate(timeout=FOREVER)
     assert "Result, on 5 questions" in out, err
     assert "2 settings were tried" in out
     result = json.loads((folder / "result.json").read_text())
@@ -77,7 +75,7 @@ def test_a_killed_study_goes_on_and_finds_the_best_point(
     assert (folder / "frontier.png").is_file()
 
     planned = start("eval", "run", folder / "balanced.toml", "--dry-run")
-    out, err = planned.communicate(timeout=60)
+    out, err = planned.communicate(timeout=FOREVER)
     assert planned.returncode == 0, err
     assert "12 of 12 questions" in out
     assert "budget = 20" in (folder / "balanced.toml").read_text()
@@ -88,7 +86,7 @@ def test_an_agent_that_cannot_be_is_named_before_anything_runs(
     start: Start, make_study: MakeStudy, tmp_path: Path
 ) -> None:
     ended = start("tune", make_study(space='agent = ["scout", "nobody"]'))
-    _, err = ended.communicate(timeout=60)
+    _, err = ended.communicate(timeout=FOREVER)
     assert ended.returncode == 2
     assert "agent = 'nobody': no setting with it can be run" in err
     assert not (tmp_path / "study").exists()
