@@ -1,5 +1,6 @@
 """The image is built once per content, and errors about its base name the way out."""
 
+import secrets
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
@@ -38,7 +39,7 @@ def helper(folder: Path, text: str) -> dict[str, Path]:
 
 def test_built_once_per_content(engine, built, tmp_path: Path) -> None:
     said: list[str] = []
-    folders = helper(tmp_path / "memory", f"print('first {tmp_path.name}')")
+    folders = helper(tmp_path / "memory", f"print('first {secrets.token_hex(8)}')")
     assert find_image(engine, folders, None) is None
     first = ensure_image(engine, folders, None, said.append)
     built.add(first)
@@ -53,7 +54,7 @@ def test_built_once_per_content(engine, built, tmp_path: Path) -> None:
 def test_two_builders_at_once_end_with_one_image_that_holds_everything(
     engine: DockerClient, built: set[str], tmp_path: Path
 ) -> None:
-    folders = helper(tmp_path / "memory", f"print('helps')  # {tmp_path.name}")
+    folders = helper(tmp_path / "memory", f"print('helps')  # {secrets.token_hex(8)}")
     build = partial(ensure_image, engine, folders, None, account=Account(4321, 8765))
     with ThreadPoolExecutor(2) as pool:
         tags = [building.result() for building in [pool.submit(build), pool.submit(build)]]
@@ -86,7 +87,7 @@ def test_base_comes_from_the_switch_then_the_environment(monkeypatch: pytest.Mon
 def test_base_that_declares_volumes_is_refused(engine, built, tmp_path: Path) -> None:
     import io
 
-    tag = "agent-runbook-test:volumes"
+    tag = f"agent-runbook-test:volumes-{secrets.token_hex(8)}"
     dockerfile = io.BytesIO(f"FROM {base_image_name(None)}\nVOLUME /data\n".encode())
     engine.images.build(fileobj=dockerfile, tag=tag, rm=True, forcerm=True)
     built.add(tag)
@@ -101,8 +102,9 @@ def test_base_without_what_is_needed_says_what_the_build_said(engine, built) -> 
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         archive.addfile(tarfile.TarInfo("empty"))
-    tag = "agent-runbook-test:empty"
-    engine.api.import_image_from_data(packed.getvalue(), repository="agent-runbook-test", tag="empty")
+    repository, name = "agent-runbook-test", f"empty-{secrets.token_hex(8)}"
+    tag = f"{repository}:{name}"
+    engine.api.import_image_from_data(packed.getvalue(), repository=repository, tag=name)
     built.add(tag)
     with pytest.raises(SandboxError, match="cannot be built") as caught:
         ensure_image(engine, {}, tag)
@@ -110,7 +112,7 @@ def test_base_without_what_is_needed_says_what_the_build_said(engine, built) -> 
 
 
 def test_an_outdated_image_is_found_and_removed_once_no_container_uses_it(engine, built, tmp_path) -> None:
-    tag = ensure_image(engine, helper(tmp_path / "memory", f"print('old {tmp_path.name}')"), None)
+    tag = ensure_image(engine, helper(tmp_path / "memory", f"print('old {secrets.token_hex(8)}')"), None)
     built.add(tag)
 
     def stale() -> list[str]:
