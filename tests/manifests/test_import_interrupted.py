@@ -15,16 +15,21 @@ from manifests.importing import import_lme_v2
 from manifests.maintenance import verify
 from manifests.store import Store
 from tests.manifests.recordings import record, state, tree, write_root
+from tests.waiting import AT_ONCE, FOREVER
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 IMPORT = """
-import sys
+import sys, time
 from pathlib import Path
 from manifests.importing import import_lme_v2
 from manifests.store import Store
+def progress(done, total):
+    print(done, flush=True)
+    if done >= int(sys.argv[3]):
+        time.sleep(0.2)
 store = Store.open(Path(sys.argv[2]))
-report = import_lme_v2(Path(sys.argv[1]), store, progress=lambda done, total: print(done, flush=True))
+report = import_lme_v2(Path(sys.argv[1]), store, progress=progress)
 print("done", report.trajectories, flush=True)
 """
 TRAJECTORIES = 40
@@ -59,9 +64,12 @@ def start(root: Path, tmp_path: Path) -> Iterator[list[subprocess.Popen[str]]]:
         process.communicate()
 
 
-def importing(root: Path, store: Path, started: list[subprocess.Popen[str]]) -> subprocess.Popen[str]:
+def importing(
+    root: Path, store: Path, started: list[subprocess.Popen[str]], slowly_from: int = TRAJECTORIES + 1
+) -> subprocess.Popen[str]:
+    """A process that imports, and takes its time once so many are done, to be interrupted then."""
     process = subprocess.Popen(
-        [sys.executable, "-c", IMPORT, root, store],
+        [sys.executable, "-c", IMPORT, root, store, str(slowly_from)],
         cwd=REPOSITORY,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -92,8 +100,8 @@ def alive_in_session(session: int) -> list[int]:
     return found
 
 
-def assert_session_ends(session: int, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
+def assert_session_ends(session: int) -> None:
+    deadline = time.monotonic() + AT_ONCE
     while alive_in_session(session):
         assert time.monotonic() < deadline, "a process of the import outlived it"
         time.sleep(0.05)
@@ -110,7 +118,7 @@ def test_a_killed_import_shows_nothing_half_and_is_continued(
         time.sleep(moments.uniform(0, 0.05))
         process.kill()
         process.wait()
-        assert_session_ends(process.pid, 20)
+        assert_session_ends(process.pid)
         present = tree(store.trajectories)
         whole = {name.partition("/")[0] for name in present}
         assert whole
@@ -150,13 +158,13 @@ def test_ctrl_c_ends_every_process_and_keeps_what_was_done(
     root: Path, tmp_path: Path, start: list[subprocess.Popen[str]]
 ) -> None:
     store = Store.open(tmp_path / "store")
-    process = importing(root, store.root, start)
+    process = importing(root, store.root, start, slowly_from=3)
     wait_for(process, "3")
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=AT_ONCE)
     assert process.returncode == -signal.SIGINT
     assert errors.strip().endswith("KeyboardInterrupt")
-    assert_session_ends(process.pid, 5)
+    assert_session_ends(process.pid)
     assert not list(store.incoming.glob("*/"))
     assert import_lme_v2(root, store).reused >= 3
 
@@ -166,7 +174,7 @@ def test_two_imports_at_once_make_one_store(
 ) -> None:
     processes = [importing(root, tmp_path / "store", start) for _ in range(2)]
     for process in processes:
-        output, errors = process.communicate(timeout=120)
+        output, errors = process.communicate(timeout=FOREVER)
         assert output.splitlines()[-1] == f"done {TRAJECTORIES}", errors
     store = Store.open(tmp_path / "store")
     assert tree(store.trajectories) == expected
@@ -179,7 +187,9 @@ def boxed(
     """Run a script where the file systems are as `box` (bubblewrap arguments) says."""
     command = ["bwrap", "--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc", *box]
     command += ["--die-with-parent", sys.executable, "-c", script, *arguments]
-    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        command, cwd=REPOSITORY, capture_output=True, text=True, timeout=FOREVER, check=False
+    )
 
 
 @pytest.mark.needs("bubblewrap")

@@ -17,6 +17,7 @@ from manifests.materialise import recorded
 from manifests.model import Trajectory
 from manifests.sessions import SessionReport, import_sessions
 from manifests.store import Store
+from tests.waiting import FOREVER
 
 PACKAGES = ("@anthropic-ai/claude-code@2.1.197", "@openai/codex@0.171.0")
 REQUEST = "How do we fix the flaky deploy?"
@@ -43,15 +44,19 @@ def programs() -> Path:
 @pytest.fixture(scope="module")
 def model(shared: Path) -> Iterator[str]:
     """The address of a model that thinks, makes four commands, of which two fail, and answers."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, shared / "tools" / "scripted_model.py", "--port", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout
-        assert server.stdout.readline().startswith("fakellm on")
-        yield f"http://127.0.0.1:{port}/m/think"
-        server.kill()
+    # Others may take the port between the look and the server's start.
+    for _ in range(10):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        command = [sys.executable, shared / "tools" / "scripted_model.py", "--port", str(port)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+            assert server.stdout
+            if server.stdout.readline().startswith("fakellm on"):
+                yield f"http://127.0.0.1:{port}/m/think"
+                server.kill()
+                return
+    raise AssertionError("no scripted model could be started")
 
 
 @pytest.fixture
@@ -76,7 +81,7 @@ def run(command: list[str | Path], request: str, project: Path, home: Path, **en
         env=surroundings,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=FOREVER,
         check=False,
     )
     assert done.returncode == 0, done.stderr + done.stdout

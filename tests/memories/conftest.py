@@ -30,6 +30,7 @@ from runbook.memories.settings import RetrievalSettings
 from runbook.memory import Memory, QueryTask
 from runbook.question import Question
 from tests.scripted_retrieval import ScriptedRetrieval, scripted_retrieval
+from tests.waiting import FOREVER
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def run() -> Callable[..., subprocess.CompletedProcess[str]]:
             env=dict(os.environ),
             capture_output=True,
             text=True,
-            timeout=200,
+            timeout=FOREVER,
             check=False,
         )
 

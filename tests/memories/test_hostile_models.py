@@ -5,13 +5,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
+import threading
 from collections import Counter
 
 import pytest
 
 from runbook.outcomes import Outcome
 from tests.scripted_retrieval import DIMENSIONS, ScriptedRetrieval, bag
+from tests.waiting import FOREVER, wait_for
 
 
 def rows(body, change=lambda row: row):
@@ -160,6 +161,14 @@ def test_writing_that_was_killed_goes_on_and_asks_nothing_twice(
     data = make_data_root(tmp_path / "data", questions=2, trajectories=24, states=25)
     settings = [f"retrieval.{role}.base_url={script.url}" for role in ("embedding", "controller")]
     settings += ["retrieval.embedding.model=bag", "retrieval.controller.model=chat"]
+    killed, answered = threading.Event(), script.reply
+
+    def reply(path, body):
+        if len(script.asked("/v1/chat/completions")) >= 30:
+            killed.wait(FOREVER)
+        return answered(path, body)
+
+    script.reply = reply
     command = [sys.executable, "-c", "from runbook.cli import main; main()", "eval"]
     run = [*command, "run", "--data", data, "--memory", "rag-slice-notes", "--out", tmp_path / "run"]
     process = subprocess.Popen(
@@ -169,13 +178,11 @@ def test_writing_that_was_killed_goes_on_and_asks_nothing_twice(
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    end = time.monotonic() + 60
-    while len(script.asked("/v1/chat/completions")) < 30 and time.monotonic() < end:
-        time.sleep(0.01)
+    wait_for(lambda: len(script.asked("/v1/chat/completions")) >= 30)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    before = len(script.asked("/v1/chat/completions"))
-    assert before < 24 * 4
+    assert len(script.asked("/v1/chat/completions")) < 24 * 4
+    killed.set()
     done = subprocess.run(
         [*command, "resume", str(tmp_path / "run")], env=dict(os.environ), capture_output=True, check=False
     )

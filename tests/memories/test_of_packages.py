@@ -16,6 +16,7 @@ from runbook.memories.errors import MemoryFaultError
 from runbook.memories.of_packages import PackageMemory
 from runbook.memory import AttemptRecord, QueryResult
 from runbook.outcomes import Outcome
+from tests.waiting import AT_ONCE
 
 
 def span(name, start, end):
@@ -64,7 +65,7 @@ def found(*spans, **more):
 
 def test_the_time_of_a_query_is_measured_whatever_it_tells(ask, ids, bench):
     result = ask(found(span(ids[0], 0, 1), seconds=0.001, timings={"rate_limit": 99.0}), seconds=0.3)
-    assert 0.3 <= result.seconds < 30
+    assert 0.3 <= result.seconds < AT_ONCE
     assert result.timings["rate_limit"] <= result.seconds
     (attempt,) = result.attempts
     assert attempt.notes == [f"it told 0.00 s for the query, but {result.seconds:.2f} s were measured"]
@@ -72,7 +73,8 @@ def test_the_time_of_a_query_is_measured_whatever_it_tells(ask, ids, bench):
 
 
 def test_what_reused_calls_took_is_added(ask, ids):
-    assert 50 < ask(found(span(ids[0], 0, 1), timings={"reused": 50.0})).seconds < 60
+    reused = 2.0 * AT_ONCE
+    assert reused < ask(found(span(ids[0], 0, 1), timings={"reused": reused})).seconds < reused + AT_ONCE
 
 
 def test_attempts_cannot_have_taken_longer_than_the_query(ask, ids):

@@ -13,6 +13,7 @@ from evals.report.write import write_report
 from evals.runs.folder import RunFolder
 from tests.conftest import lacking, require
 from tests.report.building import RunBuilder, imported, pictured_root
+from tests.waiting import AT_ONCE, FOREVER
 
 AXE_VERSION = "4.10.3"
 
@@ -73,6 +74,7 @@ def visit(browser: Any) -> Iterator[Callable[..., Visit]]:
             viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=script
         )
         contexts.append(context)
+        context.set_default_timeout(1000 * AT_ONCE)
         seen = Visit(context.new_page())
         seen.page.on("console", lambda message: seen.complaints.append(message.text))
         seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
@@ -99,7 +101,7 @@ def axe(request: pytest.FixtureRequest) -> str:
         script.parent.parent.mkdir(exist_ok=True)
         packed = subprocess.run(
             ["npm", "pack", "--silent", f"axe-core@{AXE_VERSION}"],
-            cwd=script.parent.parent, capture_output=True, text=True, timeout=120, check=False,
+            cwd=script.parent.parent, capture_output=True, text=True, timeout=FOREVER, check=False,
         )  # fmt: skip
         if packed.returncode:
             lacking("agents", f"axe-core cannot be fetched: {packed.stderr.strip()[-200:]}")

@@ -14,6 +14,7 @@ from runbook.outcomes import Outcome
 from runbook.traces import Kind, Source, TraceEvent
 from tests.recorded_runs import Answer, write_run
 from tests.report.building import RunBuilder, Told, pictured_root
+from tests.waiting import FOREVER
 
 
 def text_of(paths: list[Path], out: Path) -> str:
@@ -160,7 +161,7 @@ def test_a_full_folder_holds_whole_texts_and_whole_screenshots(world: RunBuilder
 def report(*arguments: object) -> subprocess.CompletedProcess[str]:
     program = [sys.executable, "-c", "from runbook.cli import main; main()", "report"]
     return subprocess.run(
-        [*program, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False
+        [*program, *map(str, arguments)], capture_output=True, text=True, timeout=FOREVER, check=False
     )
 
 

@@ -11,6 +11,7 @@ from evals.report.write import write_folder, write_report
 from evals.runs.folder import RunFolder
 from tests.report.building import RunBuilder, Told
 from tests.report.conftest import Visit
+from tests.waiting import AT_ONCE
 
 pytestmark = pytest.mark.needs("chromium")
 Opens = Callable[..., Visit]
@@ -22,7 +23,7 @@ def shown(page: Any) -> int:
     return int(page.locator(ROWS).count())
 
 
-def wait_until(page: Any, condition: str, seconds: float = 20.0) -> None:
+def wait_until(page: Any, condition: str, seconds: float = AT_ONCE) -> None:
     """Ask from outside: the page's own policy forbids the polling that Playwright would do inside."""
     deadline = time.monotonic() + seconds
     while not page.evaluate(condition):
@@ -30,11 +31,20 @@ def wait_until(page: Any, condition: str, seconds: float = 20.0) -> None:
         page.wait_for_timeout(50)
 
 
+OPENED = "document.querySelector('.q[open]') && !document.querySelector('.q[open] > noscript')"
+"""What is in the questions that are open is there: it comes soon after they are opened."""
+
+
 def open_everything(page: Any) -> None:
     """Open every question, then every fold in it."""
     for fold in (".q", "details"):
         page.evaluate(f"for (const one of document.querySelectorAll('{fold}')) one.open = true")
-        wait_until(page, "!document.querySelector('.q[open] > noscript')")
+        wait_until(page, OPENED)
+
+
+def open_first(page: Any) -> None:
+    page.locator(".q > summary").first.click()
+    wait_until(page, OPENED)
 
 
 def test_nothing_is_complained_of_and_nothing_is_asked_for(visit: Opens, report_of_pair: Path) -> None:
@@ -104,7 +114,7 @@ def test_the_keyboard_is_enough(visit: Opens, report_of_pair: Path) -> None:
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     assert page.locator(".q").nth(1).get_attribute("open") is not None
-    assert page.evaluate("location.hash").startswith("#q-q-1-")
+    wait_until(page, "location.hash.startsWith('#q-q-1-')")
     page.keyboard.press("k")
     assert page.evaluate("document.activeElement.closest('.q') === document.querySelector('.q')")
     page.keyboard.press("ArrowDown")
@@ -184,8 +194,7 @@ def test_a_deep_link_opens_its_question_with_and_without_script(
 ) -> None:
     anchor = visit(report_of_pair).page.locator(".q").nth(5).get_attribute("data-anchor")
     page = visit(report_of_pair, script=script, at=f"#{anchor}").page
-    page.wait_for_timeout(300)
-    assert page.locator(f"#{anchor}").is_visible()
+    page.locator(f"#{anchor}").wait_for(state="visible")
 
 
 def test_without_script_the_tables_and_the_questions_are_there(visit: Opens, report_of_pair: Path) -> None:
@@ -199,7 +208,7 @@ def test_without_script_the_tables_and_the_questions_are_there(visit: Opens, rep
 
 def test_screenshots_are_drawn_and_grow_when_asked(visit: Opens, report_of_pair: Path) -> None:
     page = visit(report_of_pair).page
-    page.locator(".q > summary").first.click()
+    open_first(page)
     shot = page.locator(".q[open] button.shot").first
     shot.scroll_into_view_if_needed()
     wait_until(page, "document.querySelector('.q[open] button.shot img').naturalWidth > 0")
@@ -233,9 +242,9 @@ def test_axe_finds_nothing_serious(
     visit: Opens, report_of_pair: Path, axe: str, scheme: str, width: int
 ) -> None:
     page = visit(report_of_pair, scheme=scheme, width=width).page
-    page.locator(".q > summary").first.click()
+    open_first(page)
     page.locator(".q > summary").nth(3).click()
-    page.wait_for_timeout(200)
+    wait_until(page, OPENED)
     # The page's own policy lets no other script in, so it goes through the debugger.
     page.context.new_cdp_session(page).send("Runtime.evaluate", {"expression": axe})
     found = page.evaluate("axe.run({resultTypes: ['violations']})")
@@ -249,7 +258,7 @@ def test_axe_finds_nothing_serious(
 
 def test_it_prints(visit: Opens, report_of_pair: Path) -> None:
     page = visit(report_of_pair, scheme="dark").page
-    page.locator(".q > summary").first.click()
+    open_first(page)
     page.emulate_media(media="print")
     assert page.locator(".toolbar").is_hidden()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
@@ -274,7 +283,7 @@ def test_every_question_of_a_long_list_is_photographed_and_printed(
     # Far below the window a browser leaves out what is laid out as it comes into view.
     drawn = "(line) => line.checkVisibility({contentVisibilityAuto: true})"
     wait_until(page, f"[...document.querySelectorAll('.q .line')].every({drawn})")
-    page.locator(".q > summary").first.click()
+    open_first(page)
     page.emulate_media(media="print")
     assert page.evaluate(f"[...document.querySelectorAll('.q')].every({_DRAWN})")
     silent = visit(out, script=False).page
@@ -289,7 +298,7 @@ def test_every_question_of_a_long_list_is_photographed_and_printed(
 @pytest.mark.parametrize("width", [640, 730, 960])
 def test_nothing_is_wider_than_the_paper(visit: Opens, report_of_pair: Path, width: int) -> None:
     page = visit(report_of_pair, width=width).page
-    page.locator(".q > summary").first.click()
+    open_first(page)
     page.emulate_media(media="print")
     wider = "[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth)"
     assert page.evaluate(f"{wider}.map((one) => one.getAttribute('aria-label'))") == []

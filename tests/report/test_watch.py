@@ -15,6 +15,7 @@ from evals.runs.folder import RunError, RunFolder
 from runbook.gateway.records import ModelCall, ToolCall, Wire
 from runbook.outcomes import Outcome
 from tests.recorded_runs import Answer, write_run
+from tests.waiting import AT_ONCE
 
 
 def running(folder: RunFolder, question: str, number: int = 1) -> Path:
@@ -133,7 +134,7 @@ def test_where_there_is_no_terminal_plain_lines_are_printed(data_root: Path, tmp
     run = write_run(tmp_path / "run", data_root, {"q-0": Answer(outcome=Outcome.TIMEOUT)})
     (running(run, "q-1") / "stdout").write_text("\x1b[31mevil\x1b[0m \u202e\n")
     done = subprocess.run(
-        [*PROGRAM, str(run.path), "--once"], capture_output=True, text=True, timeout=60, check=False
+        [*PROGRAM, str(run.path), "--once"], capture_output=True, text=True, timeout=AT_ONCE, check=False
     )
     assert done.returncode == 0
     assert "q-0: timeout" in done.stdout
@@ -146,11 +147,14 @@ def test_it_follows_a_run_and_ends_with_it(data_root: Path, tmp_path: Path) -> N
     run = write_run(tmp_path / "run", data_root, {})
     with run.locked():
         watching = subprocess.Popen(
-            [*PROGRAM, str(run.path), "--interval", "0.2"], stdout=subprocess.PIPE, text=True
-        )
-        time.sleep(1)
+            [*PROGRAM, str(run.path), "--interval", "0.2"],
+            stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )  # fmt: skip
+        assert watching.stdout is not None
+        assert "0/3 questions" in watching.stdout.readline()
+        time.sleep(0.5)
         assert watching.poll() is None
-    out, _ = watching.communicate(timeout=60)
+    out, _ = watching.communicate(timeout=AT_ONCE)
     assert watching.returncode == 0
     assert "runbook eval resume" in out
 
@@ -166,6 +170,6 @@ def test_it_can_be_stopped_at_any_time(data_root: Path, tmp_path: Path) -> None:
         assert watching.stdout is not None
         assert "0/3 questions" in watching.stdout.readline()
         watching.terminate()
-        _, complaint = watching.communicate(timeout=60)
+        _, complaint = watching.communicate(timeout=AT_ONCE)
     assert complaint == ""
     assert watching.returncode == 0

@@ -19,6 +19,7 @@ from runbook.outcomes import Outcome
 from tests.data_roots import write_data_root
 from tests.recorded_runs import Answer, write_run
 from tests.report.test_watch import PROGRAM, call, running
+from tests.waiting import AT_ONCE
 
 LEAVES = b"\x1b[?1049l"
 HOSTILE = ("\x1b[31mred\x1b[2J\x1b]0;title\x07", "abc \u202edcba", "ls " + "x" * 10_000_000, "a\nb\r\n\tc")
@@ -28,13 +29,18 @@ class Terminal:
     """A process on a terminal of its own."""
 
     def __init__(self, arguments: list[str], rows: int, columns: int, name: str) -> None:
+        reading, writing = os.pipe()
         self.process, self.file = pty.fork()
         if not self.process:
+            os.read(reading, 1)
             kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
             os.execve(PROGRAM[0], [*PROGRAM, *arguments], kept | {"TERM": name})
         self.output = b""
         self.resize(rows, columns)
         self.flags = self._flags()
+        os.write(writing, b"!")  # the program starts once the terminal is as it shall be
+        os.close(reading)
+        os.close(writing)
 
     def resize(self, rows: int, columns: int) -> None:
         fcntl.ioctl(self.file, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -42,7 +48,7 @@ class Terminal:
     def press(self, keys: bytes) -> None:
         os.write(self.file, keys)
 
-    def wait_for(self, condition: Callable[[str], bool], seconds: float = 60.0) -> str:
+    def wait_for(self, condition: Callable[[str], bool], seconds: float = AT_ONCE) -> str:
         """Read on until what is on the screen now is as asked for."""
         deadline = time.monotonic() + seconds
         while not condition(self.screen()):
@@ -53,7 +59,7 @@ class Terminal:
     def ended(self) -> int:
         """Read to the end; the exit code. The terminal must be as it was before."""
         assert self.process
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + AT_ONCE
         while self._read():
             assert time.monotonic() < deadline
         assert self._flags() == self.flags
