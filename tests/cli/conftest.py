@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import FOREVER
+
 PROGRAM = (sys.executable, "-c", "from runbook.cli import main; main()")
 Runbook = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -23,7 +25,7 @@ def runbook(tmp_path: Path) -> Runbook:
             env={**os.environ, **env},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=FOREVER,
             check=False,
         )
 

@@ -15,11 +15,9 @@ from threading import Thread
 import pytest
 
 from tests.cli.conftest import PROGRAM, Runbook
-from tests.waiting import wait_for
+from tests.waiting import AT_ONCE, FOREVER, wait_for
 
 SIXTEEN = ("--concurrency", "16", "--set", "gates=[]")
-SECONDS = 2.0 * (1 + os.getloadavg()[0] / len(os.sched_getaffinity(0)))
-"""Ctrl-C ends within 2 s on an idle machine; a busy one shares its processors."""
 
 
 @pytest.fixture
@@ -32,8 +30,8 @@ def unlike(tmp_path: Path, make_data_root: Callable[..., Path]) -> Path:
     return data
 
 
-def ends_on_ctrl_c(tmp_path: Path, running: Callable[[], object], *command: str | Path) -> float:
-    """Seconds from Ctrl-C to the end of a run that was interrupted once `running` holds."""
+def end_by_ctrl_c(tmp_path: Path, running: Callable[[], object], *command: str | Path) -> None:
+    """Interrupt a run once `running` holds, and see it end at once."""
     process = subprocess.Popen(
         [*PROGRAM, *map(str, command)],
         cwd=tmp_path,
@@ -41,25 +39,26 @@ def ends_on_ctrl_c(tmp_path: Path, running: Callable[[], object], *command: str 
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    wait_for(lambda: running() or process.poll() is not None)
-    assert process.poll() is None, "the run ended"
-    begun = time.monotonic()
-    os.killpg(process.pid, signal.SIGINT)
-    assert process.wait(60) == 130
-    return time.monotonic() - begun
+    try:
+        wait_for(lambda: running() or process.poll() is not None, 240)
+        assert process.poll() is None, "the run ended"
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(AT_ONCE) == 130
+    finally:
+        process.kill()
 
 
 def test_ctrl_c_ends_while_haystacks_are_built_ahead_and_a_resume_goes_on(
     runbook: Runbook, unlike: Path, tmp_path: Path
 ) -> None:
     views = tmp_path / "store" / "views"
-    seconds = ends_on_ctrl_c(
+    end_by_ctrl_c(
         tmp_path,
         lambda: list(views.glob("incoming/*/*")),
         *("eval", "run", "--data", unlike, "--out", "run", "--memory", "rag-slice-bm25", *SIXTEEN),
         *("--store", tmp_path / "store"),
     )
-    assert seconds < SECONDS
+    assert len(list(views.glob("*/.index"))) < 16, "it went on until all questions had their haystacks"
     ended = runbook("eval", "resume", "run")
     assert ended.returncode == 0, ended.stderr
     assert "24 of 24 finished" in ended.stdout
@@ -70,23 +69,21 @@ def test_ctrl_c_ends_while_models_are_waited_for(
     unlike: Path, tmp_path: Path, silent_model: tuple[str, list[int]]
 ) -> None:
     url, asked = silent_model
-    seconds = ends_on_ctrl_c(
+    end_by_ctrl_c(
         tmp_path,
         lambda: len(asked) >= 2,
         *("eval", "run", "--data", unlike, "--out", "run", "--memory", "rag-slice", *SIXTEEN),
         *("--set", f"retrieval.embedding.base_url={url}", "--set", "retrieval.embedding.model=bag"),
     )
-    assert seconds < SECONDS
 
 
 def test_ctrl_c_ends_sixteen_agents(unlike: Path, tmp_path: Path) -> None:
-    seconds = ends_on_ctrl_c(
+    end_by_ctrl_c(
         tmp_path,
         lambda: len(list(tmp_path.glob("run/questions/*/attempts/1/stdout"))) >= 16,
         *("eval", "run", "--data", unlike, "--out", "run", *SIXTEEN, "--agent", "command"),
-        *("--agent-command", "sleep 60", "--sandbox", "process", "--allow-no-isolation"),
+        *("--agent-command", f"sleep {FOREVER}", "--sandbox", "process", "--allow-no-isolation"),
     )
-    assert seconds < 2 * SECONDS  # sixteen workspaces are collected and kept
 
 
 def test_what_was_evicted_is_built_again_and_the_same(runbook: Runbook, unlike: Path, tmp_path: Path) -> None:
@@ -148,7 +145,7 @@ def silent_model() -> Iterator[tuple[str, list[int]]]:
     class Silent(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             asked.append(1)
-            time.sleep(100)
+            time.sleep(FOREVER)
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Silent)
     server.daemon_threads = True

@@ -6,13 +6,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.waiting import wait_for
+from tests.waiting import AT_ONCE, FOREVER, wait_for
 
 PROGRAM = (sys.executable, "-c", "from runbook.cli import main; main()")
 Runbook = Callable[..., subprocess.CompletedProcess[str]]
@@ -160,11 +159,9 @@ def test_an_unknown_retry_class_lists_what_there_is(runbook: Runbook, done: Path
     assert "timeout" in ended.stderr
 
 
-def test_ctrl_c_ends_within_seconds_and_a_resume_goes_on(
-    runbook: Runbook, data_root: Path, tmp_path: Path
-) -> None:
+def test_ctrl_c_ends_at_once_and_a_resume_goes_on(runbook: Runbook, data_root: Path, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    script = f"test -e {gate} || sleep 60; {SUBMIT}"
+    script = f"test -e {gate} || sleep {FOREVER}; {SUBMIT}"
     process = subprocess.Popen(
         [*PROGRAM, "eval", "run", "--data", data_root, "--out", "run", *agent(script)],
         cwd=tmp_path,
@@ -173,10 +170,8 @@ def test_ctrl_c_ends_within_seconds_and_a_resume_goes_on(
         start_new_session=True,
     )
     wait_for(lambda: list(tmp_path.glob("run/questions/*/attempts/1/stdout")))
-    begun = time.monotonic()
     os.kill(process.pid, signal.SIGINT)
-    assert process.wait(20) == 130
-    assert time.monotonic() - begun < 10
+    assert process.wait(AT_ONCE) == 130
     gate.touch()
     ended = runbook("eval", "resume", "run")
     assert ended.returncode == 0, ended.stderr
@@ -187,8 +182,10 @@ def test_a_kill_at_any_moment_loses_only_what_was_in_flight(
     runbook: Runbook, data_root: Path, tmp_path: Path
 ) -> None:
     command = ["eval", "run", "--data", str(data_root), "--out", "run", "--concurrency", "1"]
+    first, gate = tmp_path / "first", tmp_path / "gate"
+    script = f"mkdir {first} 2>&- || test -e {gate} || sleep {FOREVER}; {SUBMIT}"
     process = subprocess.Popen(
-        [*PROGRAM, *command, *agent(f"sleep 1; {SUBMIT}")],
+        [*PROGRAM, *command, *agent(script)],
         cwd=tmp_path,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -198,6 +195,8 @@ def test_a_kill_at_any_moment_loses_only_what_was_in_flight(
     process.kill()
     process.wait()
     kept = {path: path.read_bytes() for path in tmp_path.glob("run/questions/*/query.1.json")}
+    assert len(kept) == 1
+    gate.touch()
     ended = runbook("eval", "resume", "run")
     assert ended.returncode == 0, ended.stderr
     assert {path: path.read_bytes() for path in kept} == kept

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.waiting import AT_ONCE
+
 WAITING = """
 import signal, sys, threading, time
 from runbook.cli.interrupts import heed_interrupts
@@ -15,12 +17,12 @@ heed_interrupts()
 def other() -> None:
     time.sleep(0.3)  # until the main thread waits
     signal.pthread_kill(threading.get_ident(), signal.Signals(int(sys.argv[1])))
-    time.sleep(60)
+    time.sleep(600)
 
-threading.Thread(target=other, daemon=True).start()
-sleeper = threading.Thread(target=time.sleep, args=(60,), daemon=True)
+sleeper = threading.Thread(target=time.sleep, args=(600,), daemon=True)
 sleeper.start()
 try:
+    threading.Thread(target=other, daemon=True).start()
     {wait}
 except KeyboardInterrupt:
     print("heeded")
@@ -33,12 +35,12 @@ except KeyboardInterrupt:
     [
         "threading.Event().wait()",
         "sleeper.join()",
-        "__import__('select').select([], [], [], 60)",
-        "__import__('subprocess').run(['sleep', '60'])",
+        "__import__('select').select([], [], [], 600)",
+        "__import__('subprocess').run(['sleep', '600'])",
     ],
     ids=["event", "thread", "select", "child"],
 )
 def test_a_signal_that_another_thread_took_is_heeded(number: signal.Signals, wait: str) -> None:
     program = [sys.executable, "-c", WAITING.format(wait=wait), str(int(number))]
-    ended = subprocess.run(program, capture_output=True, text=True, timeout=20, check=False)
+    ended = subprocess.run(program, capture_output=True, text=True, timeout=AT_ONCE, check=False)
     assert (ended.stdout, ended.stderr) == ("heeded\n", "")

@@ -9,10 +9,11 @@ from rich.console import Console
 from evals.runs.at_work import HAYSTACK, QUERY, AtWork
 from runbook.cli.matrix import told_at_work
 from runbook.cli.progress import counting, run_progress
+from tests.waiting import AT_ONCE
 
 
 def said_in_time(said: io.StringIO, words: str) -> bool:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + AT_ONCE
     while words not in said.getvalue() and time.monotonic() < deadline:
         time.sleep(0.01)
     return words in said.getvalue()

@@ -10,6 +10,7 @@ import pytest
 from manifests.model import State, Trajectory
 from manifests.store import Store
 from tests.cli.conftest import PROGRAM, Runbook
+from tests.waiting import FOREVER
 
 OPENING = """
 import sys
@@ -59,7 +60,7 @@ def test_views_of_a_store_that_cannot_be_written_are_in_the_users_folder(tmp_pat
         env={**os.environ, "RUNBOOK_HOME": str(tmp_path / "home"), "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=FOREVER,
         check=False,
     )
     if "unshare" in done.stderr:

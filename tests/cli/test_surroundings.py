@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import FOREVER
+
 PROGRAM = (sys.executable, "-c", "from runbook.cli import main; main()")
 Runbook = Callable[..., subprocess.CompletedProcess[str]]
 SCOUT = ("--agent", "scout", "--sandbox", "process")
@@ -68,7 +70,7 @@ def test_a_current_folder_that_is_gone_is_said(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=FOREVER,
         check=False,
     )
     assert "cd to another one" in one_line(ended, 2)
@@ -79,7 +81,7 @@ def test_an_argument_that_is_no_text_is_named(tmp_path: Path) -> None:
         [*map(os.fsencode, PROGRAM), b"ask", b"what \xff"],
         cwd=tmp_path,
         capture_output=True,
-        timeout=60,
+        timeout=FOREVER,
         check=False,
     )
     assert ended.returncode == 2
@@ -107,7 +109,7 @@ def test_output_onto_a_full_disk_is_said(done: Path) -> None:
                 stdout=full,
                 stderr=subprocess.PIPE,
                 text=True,
-                timeout=60,
+                timeout=FOREVER,
                 check=False,
             )
         assert "the disk is full" in one_line(ended, 1)
@@ -126,7 +128,7 @@ def test_a_reader_that_stops_reading_ends_the_command_quietly(
         stdout=writing,
         stderr=subprocess.PIPE,
         text=True,
-        timeout=60,
+        timeout=FOREVER,
         check=False,
     )
     os.close(writing)
@@ -143,7 +145,7 @@ def test_closed_streams_are_no_error_and_take_no_files_number(done: Path, comman
         ["sh", "-c", f'"$@" {closed}', "sh", *PROGRAM, *words],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=FOREVER,
         check=False,
     )
     assert (ended.returncode, ended.stderr) == (0, "")
