@@ -57,7 +57,7 @@ def test_a_sheet_shows_all_screenshots_within_what_a_model_takes(
     new_view: Any, workspace: Any, recorded: Any
 ) -> None:
     view = new_view()
-    slug = view.add("seen", [recorded("a", image=(picture("png", (1280, 720)), "png")) for _ in range(25)])
+    slug = view.add("seen", [recorded("a", image=(picture("png", (640, 360)), "png")) for _ in range(25)])
     view.finish()
     done = workspace.memory("contact", slug)
     assert done.code == 0, done.err

@@ -7,13 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import FOREVER
+
+pytestmark = pytest.mark.timeout(2 * FOREVER)  # minutes on a busy machine
+
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
 
 def run(name: str, *line: str) -> str:
     """What a benchmark prints."""
     argv = [sys.executable, str(BENCHMARKS / name), *line]
-    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=250).stdout
+    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=FOREVER).stdout
 
 
 @pytest.mark.needs("shared")
