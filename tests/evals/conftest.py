@@ -11,16 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from PIL import Image
 
 from evals.question import EvalQuestion
 from runbook.context import ImageItem
 from runbook.endpoint.config import EndpointConfig
-
-# A busy machine is no reason to fail.
-settings.register_profile("patient", deadline=None)
-settings.load_profile("patient")
+from tests.waiting import AT_ONCE, FOREVER
 
 
 @pytest.fixture(scope="session")
@@ -190,7 +186,7 @@ def model() -> Iterator[ScriptedModel]:
     server.closing.set()
     server.shutdown()
     server.server_close()
-    thread.join(5)
+    thread.join(AT_ONCE)
 
 
 @pytest.fixture
@@ -219,8 +215,9 @@ def config(model: ScriptedModel) -> Callable[..., EndpointConfig]:
             "model": "scripted",
             "base_url": model.url,
             "api_key": "sk-test-key",
-            "timeout_seconds": 10,
-            "retry_seconds": 5,
+            "timeout_seconds": FOREVER,
+            "connect_seconds": AT_ONCE,
+            "retry_seconds": AT_ONCE,
             "backoff_seconds": 0.01,
         }
         return EndpointConfig.model_validate(values | changed)

@@ -21,6 +21,7 @@ from runbook.gateway.settings import GatewaySettings
 from runbook.outcomes import Outcome
 from tests.data_roots import write_data_root
 from tests.recorded_runs import Answer, write_run
+from tests.waiting import AT_ONCE
 
 
 @pytest.fixture
@@ -199,7 +200,9 @@ def test_the_public_packaging_takes_it(
         ),
     ):
         command = [sys.executable, upstream / "leaderboard" / f"{script}.py", *arguments, *package]
-        ended = subprocess.run(command, cwd=upstream, capture_output=True, text=True, timeout=60, check=False)
+        ended = subprocess.run(
+            command, cwd=upstream, capture_output=True, text=True, timeout=AT_ONCE, check=False
+        )
         assert ended.returncode == 0, ended.stderr
     overview = json.loads((point / "metric_overview.json").read_text())
     assert overview["overall_full_set"] == 0.5

@@ -16,6 +16,7 @@ from evals.runs.summary import summarise
 from runbook.cli.evaluating_again import evaluate_again
 from runbook.endpoint.config import EndpointConfig
 from tests.recorded_runs import Answer, write_run
+from tests.waiting import AT_ONCE
 
 VERDICT = '{"label": 1, "reason": "covers the point"}'
 
@@ -60,7 +61,7 @@ def again(run: RunFolder, **endpoints: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def endpoint(model: Any) -> EndpointConfig:
-    return EndpointConfig(model="m", base_url=model.url, retry_seconds=10, backoff_seconds=0.01)
+    return EndpointConfig(model="m", base_url=model.url, retry_seconds=AT_ONCE, backoff_seconds=0.01)
 
 
 @pytest.mark.parametrize("fault", PASSING)

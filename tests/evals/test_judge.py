@@ -10,6 +10,7 @@ from evals.judge import Judge
 from evals.model_errors import JudgeError
 from evals.scoring.judge_reply import UnusableReplyError, lenient_verdict, strict_verdict
 from runbook.outcomes import Outcome
+from tests.waiting import AT_ONCE
 
 RIGHT = '{"label": 1, "reason": "names the flaw"}'
 WRONG = '{"label": 0, "reason": "goes along with it"}'
@@ -176,7 +177,7 @@ def test_one_judge_serves_many_threads(model, config, question):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(AT_ONCE)
     assert scores == [1] * 8
 
 

@@ -19,6 +19,7 @@ from runbook.endpoint.config import EndpointConfig
 from runbook.files import write_json
 from runbook.outcomes import Outcome
 from tests.recorded_runs import Answer, write_run
+from tests.waiting import AT_ONCE
 
 RIGHT = '{"label": 1, "reason": "names the flaw"}'
 WRONG = '{"label": 0, "reason": "goes along with it"}'
@@ -37,7 +38,7 @@ def run(data_root: Path, tmp_path: Path) -> RunFolder:
 
 @pytest.fixture
 def endpoint(model: Any) -> EndpointConfig:
-    return EndpointConfig(model="new", base_url=model.url, retry_seconds=2, backoff_seconds=0.01)
+    return EndpointConfig(model="new", base_url=model.url, retry_seconds=AT_ONCE, backoff_seconds=0.01)
 
 
 def again(run: RunFolder, **changes: Any) -> RunFolder:
