@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HOST = "http://helpdesk.demo"
 VIEWPORT = (960, 640)
 FONTS = Path(__file__).parent / "fonts.conf"
+PATIENCE_MILLISECONDS = 120_000  # of each step; a busy machine is slow, not broken
 FLAGS = (
     "--disable-gpu",
     "--disable-quic",
@@ -149,7 +150,11 @@ def chromium(port: int) -> Iterator["Browser"]:
     environment: dict[str, str | float | bool] = {**os.environ, "FONTCONFIG_FILE": str(FONTS)}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=program, headless=True, args=flags, env=environment
+            executable_path=program,
+            headless=True,
+            args=flags,
+            env=environment,
+            timeout=PATIENCE_MILLISECONDS,
         )
         try:
             yield browser
@@ -167,6 +172,7 @@ def tab(browser: "Browser", cookie: tuple[str, str] | None) -> Iterator[Tab]:
         timezone_id="UTC",
         reduced_motion="reduce",
     )
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
     try:
         if cookie is not None:
             context.add_cookies([{"name": cookie[0], "value": cookie[1], "url": HOST}])
