@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
 import orjson
 from pydantic import BaseModel
@@ -39,7 +39,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             yield file
 
 
-def open_regular(path: Path) -> IO[bytes]:
+def open_regular(path: Path) -> BinaryIO:
     """Open a file to read. Raises OSError, also for a pipe, which would wait for a writer, and a device."""
     _refuse_irregular(path)
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)

@@ -13,6 +13,7 @@ from evals.report.pictures import Studio, Thumbnail, thumbnail
 from evals.report.room import Room
 from evals.report.texts import Excerpt, Texts
 from evals.runs.folder import question_slug
+from runbook.files import read_regular
 
 _QUESTION_BYTES = 6000
 _IMAGE_BYTES = 40_000_000
@@ -141,7 +142,7 @@ def _image(path: Path, room: Room) -> Thumbnail | None:
     try:
         if path.stat().st_size > _IMAGE_BYTES:
             return None
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError:
         return None
     return thumbnail(data, *(_IMAGE if room.pictures == 0 or room.pictures > 60_000 else _SMALL_IMAGE))

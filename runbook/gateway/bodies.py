@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from runbook.files import open_regular, read_regular
 from runbook.gateway.parts import join
 from runbook.gateway.records import ModelCall
 
@@ -56,7 +57,7 @@ class Bodies:
         """Raises OSError where the folder holds no bodies. A last line that was cut off is passed over."""
         self._path = folder / BODIES
         self._places: dict[str, tuple[int, int]] = {}
-        with self._path.open("rb") as file:
+        with open_regular(self._path) as file:
             start = 0
             for line in file:
                 if line.endswith(b"\n"):
@@ -84,7 +85,7 @@ class Bodies:
     @cached_property
     def _calls(self) -> dict[int, tuple[int, int]]:
         places, start = {}, 0
-        with self._path.with_name(CALLS).open("rb") as file:
+        with open_regular(self._path.with_name(CALLS)) as file:
             for line in file:
                 if line.endswith(b"\n"):
                     places[orjson.loads(line)["number"]] = (start, len(line))
@@ -109,7 +110,7 @@ def load_calls(folder: Path) -> list[ModelCall]:
     path = folder / CALLS
     if not path.exists():
         return []
-    lines = path.read_bytes().split(b"\n")[:-1]
+    lines = read_regular(path).split(b"\n")[:-1]
     return sorted(
         (ModelCall.model_validate_json(line) for line in lines if line), key=lambda call: call.number
     )
@@ -166,7 +167,7 @@ def cut_torn_line(descriptor: int) -> None:
 
 
 def _read(path: Path, start: int, length: int) -> bytes:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         file.seek(start)
         return file.read(length)
 

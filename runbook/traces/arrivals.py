@@ -10,6 +10,8 @@ from typing import BinaryIO
 
 import orjson
 
+from runbook.files import open_regular
+
 COALESCE_SECONDS = 0.005
 """Chunks that come closer together than this share a line, with the later time."""
 
@@ -61,7 +63,7 @@ class Arrivals:
         """A missing or damaged file has no stamps to give, which is no error."""
         self._file: BinaryIO | None = None
         with suppress(OSError):
-            self._file = path.open("rb")
+            self._file = open_regular(path)
         self._stamp: tuple[int, float] | None = self._next()
 
     def at(self, offset: int) -> float | None:

@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from runbook.files import open_regular
 from runbook.gateway.records import Usage
 from runbook.traces.atif import (
     AtifAgent,
@@ -212,7 +213,7 @@ class _Steps:
 
 def _printed(folder: Path) -> str:
     try:
-        with (folder / STDOUT).open("rb") as file:
+        with open_regular(folder / STDOUT) as file:
             return excerpt(
                 file.read(4 * OUTPUT_CHARACTERS).decode("utf-8", "replace").strip(), OUTPUT_CHARACTERS
             )

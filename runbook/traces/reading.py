@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from runbook.files import open_regular
 from runbook.traces.arrivals import Arrivals
 from runbook.traces.events import Kind, Source, TraceEvent
 from runbook.traces.lines import LINE_BYTES, Line, read_lines
@@ -37,7 +38,7 @@ class StreamReader:
         parser = STREAMS[self._stream]()
         arrivals = Arrivals(self._folder / STAMPS)
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 for line in read_lines(file, self._line_bytes):
                     yield from self._without_repeats(self._line(line, parser, arrivals.at(line.end)))
             yield from parser.finish()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from runbook.files import open_regular
 from runbook.gateway.records import ModelCall, ToolCall, ToolResult
 from runbook.traces.commands import arguments_text, command_of, parsed_arguments
 from runbook.traces.events import Kind, Source, TraceEvent
@@ -46,7 +47,7 @@ class WireReader:
         """Events call by call, each call's results first. Raises OSError where the file cannot be read."""
         if not self._path.exists():
             return
-        with self._path.open("rb") as file:
+        with open_regular(self._path) as file:
             for line in read_lines(file):
                 call = self._call(line.data)
                 if call is not None and call.wire is not None:

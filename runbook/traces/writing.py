@@ -7,7 +7,7 @@ from pathlib import Path
 
 import orjson
 
-from runbook.files import replacing
+from runbook.files import open_regular, replacing
 from runbook.traces.events import Kind, Source, TraceEvent
 from runbook.traces.lines import read_lines
 from runbook.traces.matching import Ledger, Told, merged, named_after, pairs
@@ -96,7 +96,7 @@ def read_trace(path: Path) -> Iterator[TraceEvent]:
         TraceError: the file cannot be read or a line is no event.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             for number, line in enumerate(read_lines(file), start=1):
                 try:
                     yield TraceEvent.model_validate_json(line.data)

@@ -1,6 +1,7 @@
 """Whatever an agent prints makes a trace: nothing raises, nothing is lost uncounted."""
 
 import json
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runbook.traces import Kind, read_trace, to_atif, write_trace
+from runbook.gateway import load_calls
+from runbook.traces import Kind, TraceError, read_trace, to_atif, write_trace
 from runbook.traces.reading import StreamReader
 from runbook.traces.streams import STREAMS
 
@@ -175,3 +177,16 @@ def _damaged(record: dict[str, object], data: st.DataObject) -> dict[str, object
             place[key] = data.draw(json_values)
             return copy
         place = inner
+
+
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(attempt) -> None:
+    attempt.prints({"type": "end"}).calls(1.0).traced("react")
+    for name in ("stdout", "stdout.times", "model_calls.jsonl", "trace.jsonl"):
+        (attempt.path / name).unlink()
+        os.mkfifo(attempt.path / name)
+    with pytest.raises(OSError, match="a pipe"):
+        list(StreamReader(attempt.path, "react").events())
+    with pytest.raises(OSError, match="a pipe"):
+        load_calls(attempt.path)
+    with pytest.raises(TraceError, match="a pipe"):
+        to_atif(attempt.path)
