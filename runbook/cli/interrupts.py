@@ -21,7 +21,8 @@ def heed_interrupts() -> None:
     own handler, interrupts the call for a while.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup wants it to go on
+            signal.signal(number, _interrupt)
     signal.signal(_NUDGE, _heed_nothing)
     reading, writing = os.pipe()
     os.set_blocking(writing, False)

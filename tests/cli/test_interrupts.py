@@ -44,3 +44,24 @@ def test_a_signal_that_another_thread_took_is_heeded(number: signal.Signals, wai
     program = [sys.executable, "-c", WAITING.format(wait=wait), str(int(number))]
     ended = subprocess.run(program, capture_output=True, text=True, timeout=AT_ONCE, check=False)
     assert (ended.stdout, ended.stderr) == ("heeded\n", "")
+
+
+GOING_ON = """
+import os, signal, sys, threading
+from runbook.cli.interrupts import heed_interrupts
+
+heed_interrupts()
+os.kill(os.getpid(), signal.SIGHUP)
+for other in signal.SIGINT, signal.SIGTERM:
+    try:
+        signal.raise_signal(other)
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        print("heeded")
+"""
+
+
+def test_what_nohup_started_outlives_its_terminal() -> None:
+    program = ["nohup", sys.executable, "-c", GOING_ON]
+    ended = subprocess.run(program, capture_output=True, text=True, timeout=AT_ONCE, check=False)
+    assert ended.stdout == "heeded\n" * 2, ended.stderr
