@@ -16,7 +16,7 @@ from runbook.cli.failures import Commands, Mistake
 from runbook.cli.home import tool_chains
 from runbook.cli.options import AsJson, BaseImage, SandboxName
 from runbook.cli.tables import print_json, sized
-from runbook.cli.terminal import inert, terminal
+from runbook.cli.terminal import WorkConsole, inert, terminal
 
 if TYPE_CHECKING:
     from runbook.agents.catalogue import FoundAdapter
@@ -120,7 +120,7 @@ def install(
 
     wanted = [_name_and_version(name) for name in names]
     found = [(Catalogue().find(name), version) for name, version in wanted]
-    console = terminal()
+    console = WorkConsole()
     with ExitStack() as stack:
         chosen = open_sandbox(sandbox, base_image, allow_no_isolation=False, say=console.print, stack=stack)
         installer = Installer(tool_chains(), chosen, console.print)

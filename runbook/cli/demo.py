@@ -15,7 +15,7 @@ from runbook.cli.options import (
     ReaderUrl,
     SandboxName,
 )
-from runbook.cli.terminal import terminal
+from runbook.cli.terminal import WorkConsole
 
 
 def demo(
@@ -47,5 +47,5 @@ def demo(
         base_image=base_image,
         reader=endpoint("reader", reader, reader_model),
         judge=endpoint("judge", judge, judge_model),
-        console=terminal(),
+        console=WorkConsole(),
     )

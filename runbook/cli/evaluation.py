@@ -30,7 +30,7 @@ from runbook.cli.options import (
     StoreOption,
     Timeout,
 )
-from runbook.cli.terminal import terminal
+from runbook.cli.terminal import WorkConsole, terminal
 
 evaluation = typer.Typer(cls=Commands, no_args_is_help=True, help="Run, resume and look at evaluations.")
 
@@ -127,13 +127,12 @@ def run(
     from runbook.cli.settings import settle
 
     settled = settle(ctx, config, changes or ())
-    console = terminal()
     if dry_run:
-        plan(settled, console)
+        plan(settled, terminal())
         return
     if out is None:
         raise Mistake("name a new folder for the run with --out")
-    start(prepare(settled), out, console)
+    start(prepare(settled), out, WorkConsole())
 
 
 @evaluation.command()
@@ -156,7 +155,7 @@ def resume(
     """
     from runbook.cli.running import resume as resume_run
 
-    resume_run(folder, retry, force=force, no_gates=no_gates, console=terminal())
+    resume_run(folder, retry, force=force, no_gates=no_gates, console=WorkConsole())
 
 
 @evaluation.command()

@@ -16,7 +16,7 @@ from runbook.cli.home import store_folder
 from runbook.cli.options import AsJson, StoreOption
 from runbook.cli.progress import counting
 from runbook.cli.tables import print_json
-from runbook.cli.terminal import inert, terminal
+from runbook.cli.terminal import WorkConsole, inert
 
 if TYPE_CHECKING:
     from manifests.sessions import SessionReport
@@ -39,7 +39,7 @@ def lme_v2(
 
     A recording that is in the store already is not read again and counts as reused.
     """
-    console = terminal(stderr=as_json)
+    console = WorkConsole(stderr=as_json)
     opened = Store.open(store_folder(store))
     with counting(console, "importing trajectories") as progress:
         report = import_lme_v2(data_root.resolve(), opened, progress=progress)
@@ -86,7 +86,7 @@ def codex(
 def _sessions(agent: str, path: Path, store: Path | None, *, as_json: bool) -> None:
     from manifests.sessions import import_sessions
 
-    console = terminal(stderr=as_json)
+    console = WorkConsole(stderr=as_json)
     opened = Store.open(store_folder(store))
     with counting(console, "importing session files") as progress:
         report = import_sessions(path.expanduser(), opened, agent, progress=progress)

@@ -8,7 +8,7 @@ import typer
 
 from runbook.cli.failures import FAILURE, Commands, Mistake
 from runbook.cli.options import AsJson, JudgeModel, JudgeUrl, NoGates, ReaderModel, ReaderUrl
-from runbook.cli.terminal import inert, terminal
+from runbook.cli.terminal import WorkConsole, inert, terminal
 
 if TYPE_CHECKING:
     from evals.calibration import Calibration, Case, Label
@@ -150,7 +150,7 @@ def _again(
     evaluate_again(
         folder,
         revised(before.record, run.latest_revision(), reader=reader, judge=judge, votes=votes),
-        terminal(),
+        WorkConsole(),
         no_gates=no_gates,
     )
     after = read_run(folder)

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
+from runbook.cli.terminal import WorkConsole
 
 AGAIN_SECONDS = 60.0
 """While a run goes on, the same line is not printed again sooner."""
 
 
-class SharedConsole(Console):
+class SharedConsole(WorkConsole):
     """Lines printed within `gathering` wait for its end, each with the arms that said it."""
 
     def __init__(self, *, stderr: bool) -> None:
-        super().__init__(stderr=stderr, markup=False, highlight=False, soft_wrap=True)
+        super().__init__(stderr=stderr)
         self._gathered: dict[str, set[str]] | None = None
         self._arm = ""
         self._said: dict[str, float] = {}

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from runbook.cli.failures import Mistake
 from runbook.cli.options import AsJson
-from runbook.cli.terminal import inert, terminal
+from runbook.cli.terminal import WorkConsole, inert
 
 if TYPE_CHECKING:
     from evals.runs.config import RunConfig
@@ -48,7 +48,7 @@ def tune(
     from runbook.cli.tables import print_json
     from runbook.cli.tuning_tables import print_plan, print_result
 
-    console = terminal(stderr=as_json)
+    console = WorkConsole(stderr=as_json)
     try:
         plan = plan_of(read_study(file), file, store_folder(None))
         refuse_idle(plan)

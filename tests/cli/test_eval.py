@@ -203,6 +203,24 @@ def test_a_kill_at_any_moment_loses_only_what_was_in_flight(
     assert json.loads(runbook("eval", "show", "run", "--json").stdout)["coverage"] == 1.0
 
 
+def test_a_run_goes_on_when_nobody_reads_its_output_any_more(
+    runbook: Runbook, data_root: Path, tmp_path: Path
+) -> None:
+    process = subprocess.Popen(
+        [*PROGRAM, "eval", "run", "--data", data_root, "--out", "run", *agent(SUBMIT)],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _, said = process.communicate(timeout=AT_ONCE)
+    assert process.returncode == 0
+    assert said.count("nobody reads this output any more; the work goes on") == 1
+    assert json.loads(runbook("eval", "show", "run", "--json").stdout)["coverage"] == 1.0
+
+
 def test_a_store_that_is_gone_is_imported_again_by_a_resume(
     runbook: Runbook, data_root: Path, tmp_path: Path
 ) -> None:
