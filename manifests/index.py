@@ -10,18 +10,18 @@ import fcntl
 import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
 from .entry import Entry
 from .errors import StoreError
-from .files import FIXED_TIMES, make_folder, reporting, seal_folder, write_new
+from .files import EPOCH_NS, FIXED_TIMES, make_folder, reporting, seal_folder, write_new
 from .incoming import Incoming
 from .index_format import COUNTS_SIZE, INDEX_FOLDER, LAYOUT, Counts, part_title
 from .index_layout import Gathered, read_layout
-from .index_parts import Tokeniser, has_part, index_part
+from .index_parts import Tokeniser, has_part, index_part, keeps_parts
 from .linking import Copier, Linker
 from .views import View
 
@@ -42,6 +42,8 @@ def build_index(view: View, tokeniser: Tokeniser, *, processes: int = 1) -> Path
     folder = view.path / INDEX_FOLDER
     with reporting(f"cannot make the index {folder}"), closing(_Lock(view.path)):
         if is_current(view, tokeniser):
+            with suppress(OSError):  # the index of a view that cannot be written is as good
+                _seal(view.path)
             return folder
         entries = [view.entries[slug] for slug in sorted(view.entries)]
         with Incoming(view.path.parent / "incoming") as incoming:
@@ -54,7 +56,7 @@ def build_index(view: View, tokeniser: Tokeniser, *, processes: int = 1) -> Path
             if folder.exists():
                 folder.rename(incoming.new_path())
             temporary.rename(folder)
-            os.utime(view.path, ns=FIXED_TIMES)
+            _seal(view.path)
     return folder
 
 
@@ -92,18 +94,32 @@ def _fill(folder: Path, entries: Sequence[Entry], tokeniser: Tokeniser, linker: 
     gathered = Gathered()
     for entry in entries:
         part = index_part(entry, tokeniser)
-        if part.path:
-            linker.link(os.fspath(part.path), f"{folder}/{entry.slug}")
-        else:
+        if not (part.path and _linked(part.path, f"{folder}/{entry.slug}", linker)):
             write_new(entry.slug, part.content, top)
         gathered.add(entry.slug, entry.convention, part)
     write_new(LAYOUT, gathered.to_bytes(tokeniser.version), top)
     seal_folder(top)
 
 
+def _linked(part: Path, target: str, linker: Linker) -> bool:
+    """Give a part its name in the view; False where somebody has removed it since it was read."""
+    try:
+        linker.link(os.fspath(part), target)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _seal(view: Path) -> None:
+    """Give a view its time back: an index changes it by appearing, and its builder may be killed then."""
+    if view.stat().st_mtime_ns != EPOCH_NS:
+        os.utime(view, ns=FIXED_TIMES)
+
+
 def _prepare_missing(entries: Sequence[Entry], tokeniser: Tokeniser, processes: int) -> None:
     missing = [entry for entry in entries if not has_part(entry, tokeniser)]
-    if processes > 1 and len(missing) >= _MANY:
+    # What other processes make comes here through the store: one that keeps nothing has all made twice.
+    if processes > 1 and len(missing) >= _MANY and keeps_parts(missing[0].path.parent.parent):
         # Not forked: the caller may have threads.
         with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
             for _ in pool.map(partial(_prepare, tokeniser=tokeniser), missing, chunksize=8):

@@ -115,6 +115,12 @@ def has_part(entry: Entry, tokeniser: Tokeniser) -> bool:
         return False
 
 
+def keeps_parts(store: Path) -> bool:
+    """Whether parts that are made can be kept in the store in this folder."""
+    folder = store / PARTS_FOLDER
+    return os.access(folder if folder.exists() else store, os.W_OK | os.X_OK)
+
+
 def is_undamaged(path: Path) -> bool:
     """Whether a part is as it was written, of whatever format it is."""
     if path.is_symlink() or not path.is_file():

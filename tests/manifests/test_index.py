@@ -1,8 +1,10 @@
 """The index holds what is new in each state, comes from cached lists, and is replaced when unusable."""
 
+import os
 import shutil
 import threading
 from collections.abc import Callable
+from dataclasses import replace as replaced
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,8 @@ from manifests.index import Tokeniser, build_index, is_current
 from manifests.index_format import FIELDS, FORMAT, INDEX_FOLDER, LAYOUT
 from manifests.index_parts import PARTS_FOLDER, abandoned_parts
 from manifests.index_reading import IndexMissingError, ViewIndex
+from manifests.linking import Copier, Linker
+from manifests.maintenance import verify_views
 from manifests.model import State, Trajectory
 from manifests.store import Store, StoreError
 from manifests.views import View, Views
@@ -147,6 +151,12 @@ def test_a_current_index_is_not_built_again(view: View) -> None:
     assert (first.st_ino, first.st_ctime_ns) == (second.st_ino, second.st_ctime_ns)
 
 
+def add_row(store: Store, number: int, data: Path) -> str:
+    """Add a trajectory of one state; its slug."""
+    states = [State(0, None, "", "", "", f"row {number}", None)]
+    return store.add(Trajectory(f"t{number}", "web", "g", "", None, states), data).slug
+
+
 def replace(path: Path, content: bytes) -> None:
     """Write a file anew: what else is linked to it stays as it is."""
     path.unlink()
@@ -233,6 +243,67 @@ def test_a_store_that_cannot_be_written_is_still_indexed(view: View, store: Stor
     assert found.tolist() == reading.Index(str(folder)).postings("invoic") != []
 
 
+def test_a_store_that_keeps_no_parts_has_them_made_once(store: Store, tmp_path: Path) -> None:
+    slugs = [add_row(store, number, tmp_path) for number in range(20)]
+    (store.root / "index").write_text("in the way")
+    made: list[str] = []
+
+    def terms(text: str) -> set[str]:  # no other process could be given this function
+        made.append(text)
+        return tokens.terms(text)
+
+    with Views(store).acquire(slugs) as many:
+        build_index(many, replaced(TOKENISER, terms=terms), processes=2)
+        assert is_current(many, TOKENISER)
+    assert sorted(text for text in made if text.startswith("row")) == sorted(f"row {n}" for n in range(20))
+
+
+class Removing(Linker):
+    """A linker whose every file somebody removes just before."""
+
+    def link(self, source: str, target: str) -> None:
+        Path(source).unlink(missing_ok=True)
+        super().link(source, target)
+
+
+class RemovingCopier(Removing, Copier):
+    """The same for copies."""
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_a_part_that_somebody_removes_meanwhile_is_in_the_view_all_the_same(
+    view: View, store: Store, monkeypatch: pytest.MonkeyPatch, private: bool
+) -> None:
+    whole = listed(build_index(view, TOKENISER))
+    shutil.rmtree(view.path / INDEX_FOLDER)
+    monkeypatch.setattr("manifests.index.Linker", Removing)
+    monkeypatch.setattr("manifests.index.Copier", RemovingCopier)
+    with Views(store).acquire(view.entries, private=private) as again:
+        assert listed(build_index(again, TOKENISER)) == whole
+    assert list((store.root / PARTS_FOLDER).iterdir()) == []
+
+
+class KilledError(BaseException):
+    """The process ends here."""
+
+
+def test_building_again_heals_a_view_whose_builder_was_killed(
+    view: View, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def utime(path: object, *, ns: tuple[int, int], real: Callable[..., None] = os.utime) -> None:
+        if path == view.path:
+            raise KilledError
+        real(path, ns=ns)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.utime", utime)
+        with pytest.raises(KilledError):
+            build_index(view, TOKENISER)
+    assert is_current(view, TOKENISER)
+    build_index(view, TOKENISER)
+    assert verify_views(Views(store)) == []
+
+
 def test_a_long_trajectory_has_wider_postings(store: Store, tmp_path: Path) -> None:
     states = [State(n, None, "", "", "", f"RootWebArea 'p'\nrow{n}", None) for n in range(8300)]
     slug = store.add(Trajectory("long", "web", "", "", None, states), tmp_path).slug
@@ -279,13 +350,7 @@ def test_parts_that_others_write_meanwhile_are_not_abandoned(view: View, store: 
 
 
 def test_parts_made_in_other_processes_are_the_same(store: Store, tmp_path: Path) -> None:
-    slugs = [
-        store.add(
-            Trajectory(f"t{n}", "web", "g", "", None, [State(0, None, "", "", "", f"row {n}", None)]),
-            tmp_path,
-        ).slug
-        for n in range(20)
-    ]
+    slugs = [add_row(store, number, tmp_path) for number in range(20)]
     with Views(store).acquire(slugs) as many:
         folder = build_index(many, TOKENISER)
         alone = listed(folder)
