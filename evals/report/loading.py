@@ -76,9 +76,8 @@ def load(path: Path, letter: str) -> ReportedRun:
         except RunError as error:
             damaged.append(str(error))
     if damaged:
-        notes.append(
-            f"The records of {len(damaged)} questions are damaged, so they are left out. First: {damaged[0]}"
-        )
+        which = "one question" if len(damaged) == 1 else f"{len(damaged)} questions"
+        notes.append(f"The records of {which} are damaged and left out. First: {damaged[0]}")
     run = RecordedRun(folder, record, results)
     if not any(result.query for result in results.values()):
         notes.append("No question has been asked yet.")

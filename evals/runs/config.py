@@ -181,3 +181,10 @@ class RunRecord(BaseModel):
     git_revision: str | None
     passed_over: tuple[str, ...] = ()
     """The sandboxes that `auto` would have preferred when the run began, and why each does not work here."""
+
+    @field_validator("questions")
+    @classmethod
+    def _once(cls, questions: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(questions)) < len(questions):
+            raise ValueError("a question stands there twice")
+        return questions

@@ -92,7 +92,7 @@ class Arguments:
 def whole(text: str, what: str, *, least: int = 0) -> int:
     """A number from `least` up to nine digits; HelperError names `what` otherwise."""
     if not (text.isascii() and text.isdigit()) or len(text) > 9 or int(text) < least:
-        raise HelperError(f"{what} must be a whole number from {least}, not {quote(text)}")
+        raise HelperError(f"{what} must be a whole number from {least} up to nine digits, not {quote(text)}")
     return int(text)
 
 

@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -204,7 +205,10 @@ def links_floor(store: Path) -> float:
         for part in ("states", "screenshots"):
             if (trajectory / part).is_dir():
                 for file in (trajectory / part).iterdir():
-                    os.link(file, place / file.name)
+                    try:
+                        os.link(file, place / file.name)
+                    except OSError:  # after hundreds of views a picture that many share has all its links
+                        shutil.copyfile(file, place / file.name)
     return time.monotonic() - begun
 
 

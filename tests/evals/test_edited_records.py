@@ -44,13 +44,19 @@ def test_a_duration_that_cannot_be_is_refused(run: RunFolder, place: str, second
     with pytest.raises(RunError, match=r"seconds: .*move it away") as caught:
         read_run(run.path)
     assert str(file) in str(caught.value)
-    assert "1 questions are damaged" in load(run.path, "A").notes[0]
+    assert "one question are damaged" in load(run.path, "A").notes[0]
 
 
 @pytest.mark.parametrize("hit", [1.5, -0.5, float("nan")])
 def test_a_share_that_is_none_is_refused(run: RunFolder, hit: float) -> None:
     edit(run.question_folder("q-1") / "query.1.json", lambda one: one["evidence_recall"].update(hit=hit))
     with pytest.raises(RunError, match=r"evidence_recall\.hit"):
+        read_run(run.path)
+
+
+def test_a_run_that_names_a_question_twice_is_refused(run: RunFolder) -> None:
+    edit(run.path / "run.json", lambda one: one.update(questions=["q-1", "q-0", "q-1"]))
+    with pytest.raises(RunError, match=r"run\.json cannot be read: questions: a question stands there twice"):
         read_run(run.path)
 
 

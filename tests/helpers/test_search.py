@@ -168,7 +168,7 @@ def test_no_results_are_never_asked_for(shop: Indexed, line: list[str]) -> None:
     words = [shop.slugs.get(word, word) for word in line]
     done = shop.memory(*words, "--limit", "0")
     assert done.code == 2
-    assert "--limit must be a whole number from 1, not '0'" in done.err
+    assert "--limit must be a whole number from 1 up to nine digits, not '0'" in done.err
 
 
 def test_an_unknown_field_names_the_fields(shop: Indexed) -> None:

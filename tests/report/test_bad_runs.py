@@ -49,7 +49,7 @@ def test_a_damaged_record_costs_its_question_only(world: RunBuilder, tmp_path: P
     run = world.write(tmp_path / "run")
     (run.question_folder("q-2") / "query.1.json").write_text("{")
     text = text_of([run.path], tmp_path / "report.html")
-    assert "The records of 1 questions are damaged" in text
+    assert "The records of one question are damaged and left out" in text
     assert text.count('<details class="q"') == 7
 
 
