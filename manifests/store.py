@@ -9,7 +9,7 @@ trusted.
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .convention import own_convention
@@ -125,9 +125,13 @@ class Store:
         if slug not in self.superseded():
             raise StoreError(f"{slug!r} is not superseded")
         self.forget(slug)
-        # The record goes last: a trajectory is never in sight again only because its removal was cut off.
-        remove_tree(self.trajectories / slug)
+        aside = self.incoming / f"{slug}-{os.urandom(6).hex()}"  # without a lock, so anybody may remove it
         with reporting(f"cannot write to the store {self.root}"):
+            # In one step: nobody who reads it takes what is left for a damaged one.
+            with suppress(FileNotFoundError):
+                (self.trajectories / slug).rename(aside)
+            remove_tree(aside)
+            # The record goes last: a trajectory is never in sight again only because its removal was cut off.
             self._succession.restore(slug)
 
     def _read(self, slug: str) -> Entry:

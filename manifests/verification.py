@@ -2,7 +2,9 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,18 +89,18 @@ class _Verification:
     def run(self) -> list[Damage]:
         found: list[Damage] = []
         for path in sorted(self._store.trajectories.iterdir()):
-            found.extend(self._trajectory(path))
+            found += _unless_gone(path, self._trajectory)
         for path in sorted(self._store.images.iterdir()):
-            expected = self._small.get(path.name) if ".agent." in path.name else path.name.partition(".")[0]
-            if expected is not None and self._hash(path) != expected:
-                found.append(Damage(path, "does not match its digest", ""))
+            found += _unless_gone(path, self._image)
         parts = self._store.root / PARTS_FOLDER
-        found += [
-            Damage(path, "does not match its checksum", "")
-            for path in (sorted(parts.iterdir()) if parts.is_dir() else ())
-            if is_slug(path.name) and not is_undamaged(path)
-        ]
+        for path in sorted(parts.iterdir()) if parts.is_dir() else ():
+            found += _unless_gone(path, _part)
         return found
+
+    def _image(self, path: Path) -> Iterator[Damage]:
+        expected = self._small.get(path.name) if ".agent." in path.name else path.name.partition(".")[0]
+        if expected is not None and self._hash(path) != expected:
+            yield Damage(path, "does not match its digest", "")
 
     def _trajectory(self, path: Path) -> Iterator[Damage]:
         slug = path.name
@@ -138,15 +140,32 @@ class _Verification:
         return expected
 
     def _hash(self, path: Path) -> str:
-        """The sha256 of a file, "" for what is no regular file."""
-        if path.is_symlink() or not path.is_file():
-            return ""
-        found = path.stat()
-        key = (found.st_dev, found.st_ino)
-        if found.st_nlink == 1 or key not in self._hashes:
-            with path.open("rb") as file:
-                self._hashes[key] = hashlib.file_digest(file, "sha256").hexdigest()
-        return self._hashes[key]
+        """The sha256 of a file, "" for what is no regular file, or is none any more."""
+        with suppress(FileNotFoundError):
+            found = path.lstat()
+            key = (found.st_dev, found.st_ino)
+            if not stat.S_ISREG(found.st_mode):
+                return ""
+            if found.st_nlink == 1 or key not in self._hashes:
+                with path.open("rb") as file:
+                    self._hashes[key] = hashlib.file_digest(file, "sha256").hexdigest()
+            return self._hashes[key]
+        return ""
+
+
+def _part(path: Path) -> Iterator[Damage]:
+    if is_slug(path.name) and not is_undamaged(path):
+        yield Damage(path, "does not match its checksum", "")
+
+
+def _unless_gone(path: Path, judged: Callable[[Path], Iterator[Damage]]) -> list[Damage]:
+    """The damages of a file or folder of the store: none of one that others remove meanwhile."""
+    try:
+        before = path.lstat()
+        found = list(judged(path))
+        return found if found and os.path.samestat(before, path.lstat()) else []
+    except FileNotFoundError:
+        return []
 
 
 def _is_part(path: Path, store: Store) -> bool:

@@ -1,11 +1,13 @@
 """What the files of a view tell of themselves, by times, inodes and sizes."""
 
+import fcntl
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from .entry import Entry
-from .files import EPOCH_NS
+from .files import EPOCH_NS, try_lock
 
 
 def is_sealed(view: Path, entries: Iterable[Entry]) -> bool:
@@ -23,18 +25,54 @@ def is_replaced(view: Path, entry: Entry) -> bool:
 
 
 def written_to(view: Path) -> str:
-    """The first path in a view whose time is not that of all of its files; "" where there is none."""
-    for folder, _, names in os.walk(view):
-        for path in (folder, *(f"{folder}/{one}" for one in names)):
-            if os.lstat(path).st_mtime_ns != EPOCH_NS:
-                return os.path.relpath(path, view)
+    """The first path in a view whose time is not that of all of its files; "" where there is none.
+
+    What is taken away as a whole meanwhile is no damage: the view, or an index that is made anew.
+    """
+    with suppress(FileNotFoundError):  # it is gone already
+        for folder, _, names, fd in os.fwalk(view):
+            changed = _changed(folder, names, fd)
+            if changed and _is_there(folder, fd):
+                return os.path.relpath(changed, view)
     return ""
 
 
-def file_bytes(folder: Path) -> int:
-    """The bytes of the files in a folder; 0 where it was removed just now."""
+def _changed(folder: str, names: Iterable[str], fd: int) -> str:
+    """The folder or the first file in it whose time is another; "" where there is none."""
+    if not _has_its_time(fd):
+        return folder
+    for name in names:
+        try:
+            changed = os.stat(name, dir_fd=fd, follow_symlinks=False).st_mtime_ns != EPOCH_NS
+        except FileNotFoundError:
+            changed = True
+        if changed:
+            return f"{folder}/{name}"
+    return ""
+
+
+def _has_its_time(fd: int) -> bool:
+    """Whether an open folder's time is that of all; where somebody makes an index, it will be."""
+    if not try_lock(fd, exclusive=False):
+        return True
+    found = os.fstat(fd).st_mtime_ns
+    fcntl.flock(fd, fcntl.LOCK_UN)
+    return found == EPOCH_NS
+
+
+def _is_there(folder: str, fd: int) -> bool:
+    """Whether an open folder still is where it was."""
     try:
-        with os.scandir(folder) as found:
-            return sum(one.stat(follow_symlinks=False).st_size for one in found if one.is_file())
+        return os.path.samestat(os.fstat(fd), os.stat(folder))  # noqa: PTH116
     except FileNotFoundError:
-        return 0
+        return False
+
+
+def file_bytes(folder: str | Path) -> int:
+    """The bytes of the files in a folder, without those that somebody removed just now."""
+    total = 0
+    with suppress(FileNotFoundError), os.scandir(folder) as found:
+        for one in found:
+            with suppress(FileNotFoundError):
+                total += one.stat(follow_symlinks=False).st_size if one.is_file() else 0
+    return total

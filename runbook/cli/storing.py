@@ -32,7 +32,8 @@ def du(store: StoreOption = None, as_json: AsJson = False) -> None:
         f"{sized(use.trajectory_bytes)} of text, {sized(use.image_bytes)} of screenshots, "
         f"{sized(use.index_bytes)} of search index, {sized(use.sheet_bytes)} of contact sheets; "
         f"{counted(len(use.views), 'view')}, {sized(sum(use.views.values()))} of their own "
-        f"(cap {sized(use.cap_bytes)}); {sized(use.leftover_bytes)} left by killed processes",
+        f"(cap {sized(use.cap_bytes)}); {sized(use.leftover_bytes)} left by killed processes, "
+        f"{sized(use.other_bytes)} of other files",
         highlight=False,
         soft_wrap=True,
     )
@@ -73,7 +74,7 @@ def gc(
 def verify_store(
     store: StoreOption = None,
     mend: Annotated[
-        bool, typer.Option("--repair", help="Remove what is damaged, so that an import brings it back.")
+        bool, typer.Option("--repair", help="Remove what is damaged, so that it is made anew.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -108,7 +109,11 @@ def verify_store(
         for slug in removed:
             console.print(f"removed {slug}: import its recordings again", markup=False, highlight=False)
         if damages and not mend:
-            console.print("mend: runbook store verify --repair, then import the recordings again")
+            # A view or a part of an index is made anew when it is needed.
+            again = any(damage.slug for damage in damages)
+            console.print(
+                "mend: runbook store verify --repair" + ", then import the recordings again" * again
+            )
         if not damages:
             console.print(f"{opened.root} is intact", highlight=False, soft_wrap=True)
     if damages and not mend:

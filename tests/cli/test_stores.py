@@ -9,6 +9,7 @@ import pytest
 
 from manifests.model import State, Trajectory
 from manifests.store import Store
+from manifests.views import Views
 from tests.cli.conftest import PROGRAM, Runbook
 from tests.waiting import FOREVER
 
@@ -92,3 +93,16 @@ def test_a_damaged_part_of_the_index_is_told_and_repaired(tmp_path: Path, data_r
     assert (said.returncode, f"removed {part}" in said.stdout) == (0, True)
     assert not part.exists()
     assert subprocess.run(verify, capture_output=True, check=False).returncode == 0
+
+
+def test_a_changed_view_needs_no_import(runbook: Runbook, tmp_path: Path) -> None:
+    store = made_store(tmp_path / "store")
+    with Views(store).acquire(store.slugs()) as view:
+        (view.path / "states.tsv").write_text("scribbled")
+    done = runbook("store", "verify", "--store", store.root)
+    assert (done.returncode, "was written to" in done.stdout) == (1, True)
+    assert done.stdout.endswith("mend: runbook store verify --repair\n")
+    (state,) = (store.trajectories / store.slugs()[0] / "states").iterdir()
+    state.write_text("scribbled")
+    said = runbook("store", "verify", "--store", store.root).stdout
+    assert "mend: runbook store verify --repair, then import" in said
