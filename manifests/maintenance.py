@@ -12,14 +12,22 @@ from .index_parts import PARTS_FOLDER, abandoned_parts
 from .slugs import is_slug
 from .store import Store
 from .verification import Damage, repair, verify, verify_views
+from .view_looks import file_bytes
 from .views import Views
 
 __all__ = ["Damage", "DiskUse", "Garbage", "collect_garbage", "disk_use", "repair", "verify", "verify_views"]
 
 
+_OLDER = ("terms",)  # folders that earlier versions made and nobody reads any more
+_COUNTED = ("trajectories", "images", PARTS_FOLDER, SHEETS_FOLDER, "incoming", "views")
+
+
 @dataclass(frozen=True, slots=True)
 class DiskUse:
-    """Bytes on disk. Screenshots count once, in `images`; views without what they share with the store."""
+    """Bytes on disk. Screenshots count once, in `images`; views without what they share with the store.
+
+    `other_bytes` are what else lies in the store: receipts, and what earlier versions left.
+    """
 
     trajectories: int
     states: int
@@ -30,6 +38,7 @@ class DiskUse:
     views: dict[str, int]
     cap_bytes: int
     leftover_bytes: int
+    other_bytes: int
 
 
 @dataclass(slots=True)
@@ -58,6 +67,7 @@ def disk_use(store: Store, views: Views) -> DiskUse:
             views={name: views.size(name) for name in views.names()},
             cap_bytes=views.cap_bytes,
             leftover_bytes=sum(_tree_bytes(path) for path in _leftovers(store, views)),
+            other_bytes=_other_bytes(store.root),
         )
 
 
@@ -70,11 +80,21 @@ def collect_garbage(store: Store, views: Views, *, cap_bytes: int | None = None)
     with reporting(f"cannot clean the store {store.root}"):
         done.freed_bytes += sum(_tree_bytes(path) for path in _leftovers(store, views))
         done.leftovers = len(sweep(store.incoming)) + len(sweep(views.incoming))
+        _remove_older(store, done)
         _remove_unseen(store, done)
         sizes = {name: views.size(name) for name in views.names()}
         done.views = views.trim(cap_bytes)
         done.freed_bytes += sum(sizes[name] for name in done.views)
     return done
+
+
+def _remove_older(store: Store, done: Garbage) -> None:
+    """Remove what only earlier versions read."""
+    for path in (store.root / name for name in _OLDER):
+        if path.is_dir():
+            done.leftovers += 1
+            done.freed_bytes += _tree_bytes(path)
+            remove_tree(path)
 
 
 def _remove_unseen(store: Store, done: Garbage) -> None:
@@ -141,17 +161,14 @@ def _leftovers(store: Store, views: Views) -> list[Path]:
     return [*abandoned(store.incoming), *abandoned(views.incoming)]
 
 
+def _other_bytes(root: Path) -> int:
+    others = [path for path in root.iterdir() if path.is_dir() and path.name not in _COUNTED]
+    return file_bytes(root) + sum(map(_tree_bytes, others))
+
+
 def _text_bytes(path: Path) -> int:
-    total = 0
-    for folder in (path, path / "states", path / "parts"):
-        with os.scandir(folder) as found:
-            total += sum(one.stat().st_size for one in found if one.is_file())
-    return total
+    return sum(file_bytes(folder) for folder in (path, path / "states", path / "parts"))
 
 
 def _tree_bytes(path: Path) -> int:
-    return sum(
-        os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118
-        for folder, _, names in os.walk(path)
-        for name in names
-    )
+    return sum(file_bytes(folder) for folder, *_ in os.walk(path))

@@ -29,7 +29,7 @@ from .view_building import SUFFIXES, Kind, build_view
 from .view_looks import file_bytes, is_replaced, is_sealed, written_to
 
 CAP_BYTES: Final = 10 * 10**9
-_FORMAT = 1  # of a view's files; a view of another format is built anew
+_FORMAT = 2  # of a view's files; a view of another format is built anew
 _LOCK = ".lock"
 _ALONE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOLCK, errno.EOPNOTSUPP})
 
@@ -161,19 +161,17 @@ class Views:
         return own + (tree if isinstance(tree, int) else 0)
 
     def remove(self, name: str) -> bool:
-        """Remove a view; False where it is in use."""
+        """Have a view gone; False where it is in use."""
         lock = self._open_lock(name)
         if lock is None:
             return False
         try:
-            if not try_lock(lock, exclusive=True):
+            if not try_lock(lock, exclusive=True) or not self._still(lock, name):
                 return False
             with Incoming(self.incoming) as incoming:
                 aside = incoming.new_path()
-                try:
+                with suppress(FileNotFoundError):  # somebody else removed it just now
                     (self.root / name).rename(aside)
-                except FileNotFoundError:
-                    return False
                 self._lock_path(name).unlink(missing_ok=True)
                 remove_tree(aside)
             return True

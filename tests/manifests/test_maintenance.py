@@ -1,6 +1,7 @@
 """What a store takes is told, what nobody needs goes, and every damaged byte is named."""
 
 import json
+import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from helpers.memory import tokens
 from helpers.memory.keys import line_keys, term_keys
 from manifests.index import Tokeniser, build_index
-from manifests.maintenance import collect_garbage, disk_use, repair, verify
+from manifests.maintenance import collect_garbage, disk_use, repair, verify, verify_views
 from manifests.model import State, Trajectory
 from manifests.store import Entry, Store, StoreError
 from manifests.views import Views
@@ -202,6 +203,29 @@ def test_a_store_of_an_earlier_version_is_read_used_and_verified(store: Store) -
     assert add(opened) == older
     with Views(opened).acquire([older.slug]) as view:
         assert (view.path / "trajectories" / older.slug / "0000.png").is_file()
+
+
+def test_the_index_of_an_earlier_version_goes(store: Store) -> None:
+    entry, views = add(store), Views(store)
+    before = disk_use(store, views).other_bytes
+    put(store.root / "terms" / f"{entry.slug}.sqlite", b"terms")
+    with views.acquire([entry.slug]) as view:
+        inode = view.path.stat().st_ino
+    put(view.path / "index.sqlite", b"old")
+    os.utime(view.path, (946_684_800, 946_684_800))
+    record = views.root / f"{view.path.name}.lock"
+    record.write_text(json.dumps({**json.loads(record.read_bytes()), "format": 1}))
+    assert disk_use(store, views).other_bytes == before + 5
+    assert verify_views(views) == []
+    with views.acquire([entry.slug]) as view:
+        assert view.path.stat().st_ino != inode
+        assert not (view.path / "index.sqlite").exists()
+    assert len(list(views.root.glob("*/"))) == 2  # the view, and what is being built
+    assert not list(views.incoming.glob("*/"))
+    done = collect_garbage(store, views)
+    assert (done.leftovers, done.freed_bytes) == (1, 5)
+    assert not (store.root / "terms").exists()
+    assert disk_use(store, views).other_bytes == before
 
 
 def test_a_changed_entry_of_an_earlier_version_is_found(store: Store) -> None:
