@@ -1,7 +1,6 @@
 """What a run needs before anything is spent: its data root, its questions, and settings that fit."""
 
 import hashlib
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +14,7 @@ from evals.runs.choosing import Choice, ChoiceError, choose
 from evals.runs.config import RunConfig
 from manifests.errors import UnknownTrajectoryError
 from manifests.importing import import_lme_v2
+from manifests.index_parts import keeps_parts
 from manifests.store import Store
 from runbook.cli.assembly import arm_settings, chosen_agent, gateway_settings
 from runbook.cli.endpoints import refuse_unreachable
@@ -141,7 +141,7 @@ def refuse_impossible_gold(prepared: Prepared, states: Mapping[str, int]) -> Non
 
 def prepare_search(store: Store, slugs: Mapping[str, str], console: Console) -> None:
     """Make the search terms of a run's trajectories, once for each store, and say so where it takes long."""
-    missing = missing_parts(store, slugs.values()) if os.access(store.root, os.W_OK) else []
+    missing = missing_parts(store, slugs.values()) if keeps_parts(store.root) else []
     if len(missing) < MANY:
         return
     console.print(f"making the search terms of {len(missing)} trajectories, once for this store")
