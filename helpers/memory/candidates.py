@@ -11,6 +11,7 @@ from .ranking import Ranking
 from .search import reasons
 from .shortlist import Candidate, diverse
 from .task import POOL, Task
+from .tokens import JOINING
 from .words import spelling, words
 
 TYPE_CHECKING = False
@@ -80,9 +81,14 @@ def _parts(question: Question, ranking: Ranking) -> list[str]:
     named = [
         written[term]
         for term, weight in question.weights.items()
-        if weight >= 1 and term in written and ranking.found.get(term) and not term.isalpha()
+        if weight >= 1 and term in written and ranking.found.get(term) and _is_name(term)
     ]
     return list(dict.fromkeys(part for part in [*found, *named] if words(part)))[:PARTS]
+
+
+def _is_name(term: str) -> bool:
+    """Whether it has digits or several parts; plain words may have signs that are no letters."""
+    return any(letter.isdigit() or letter in JOINING for letter in term)
 
 
 def _weights(question: Question, part: str) -> dict[str, float]:

@@ -4,31 +4,48 @@ A chunk is what stands between blanks, quotes and brackets: `setup.cfg`, `2024-0
 It gives
 - the whole, in lower case, where it has several parts: `setup.cfg`;
 - each part, and the words and numbers inside a mixed part: `setup`, `cfg`; `unicod`, `encod`, `error`;
-- of words their stem, of numbers the digits without thousands separators, of Chinese, Japanese and Korean
-  every two neighbouring characters.
-Terms hold no blank and of ASCII punctuation only `. _ - / : @`.
+- of words their stem, of numbers the digits without thousands separators, of Chinese, Japanese, Korean and
+  other scripts without blanks every two neighbouring characters.
+Accents and points are left out, for many write words without; vowel signs of Indic scripts and the like are
+not, for without them other words would be the same. Terms hold no blank and of ASCII punctuation only
+`. _ - / : @`.
 """
 
 from __future__ import annotations
 
 from itertools import chain
 
-VERSION = "1"  # of this rule; an index made with another one cannot be searched
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+
+VERSION = "2"  # of this rule; an index made with another one cannot be searched
 
 TERM_LENGTH = 64  # characters; the rest of a longer one is cut, in text and query alike
 _WHOLE_LENGTH = 48
 _WHOLE_PARTS = 6
 _MEMORY = 200_000  # chunks whose terms are remembered
 
-# Regular expressions are compiled where they are first needed: a search for plain words needs none.
-_JOINING = "._-/:@"
+JOINING = "._-/:@"  # of ASCII punctuation, what terms may hold
 # One character for one, so that places in the translated text are places in the text.
-_TO_BLANK = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) not in _JOINING + ","}
+_TO_BLANK = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) not in JOINING + ","}
 _TO_PARTS = str.maketrans("._-:@", "     ")
+# Regular expressions are compiled where they are first needed: a search for plain words needs none.
 _THOUSANDS = r"(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?![\d,])"
 _CAMEL = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
-_WIDE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_FOREIGN = f"([{_WIDE}]+)|((?:(?![{_WIDE}])[\\w.\\-:@/,])+)"
+_WIDE = (
+    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+)
+_FOREIGN = f"([{_WIDE}]+)|([^ {_WIDE}]+)"
+_NO_LETTER = r"[^\w.\-:@/, ]"
+# Hints to who draws the text, such as soft hyphens and variants of characters.
+_UNSEEN = (
+    "[\u00ad\u034f\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f"
+    "\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
+# Combining classes; those between are of signs that are read as letters.
+_ACCENTS = frozenset((1, *range(10, 37), *range(200, 255)))
 _VOWELS = frozenset("aeiouy")
 
 
@@ -99,17 +116,25 @@ def _pieces(chunk: str) -> list[str]:
     if chunk.isascii():
         return _ascii(chunk)
     import re
-    import unicodedata
+    from unicodedata import combining, normalize
 
     found = []
-    chunk = unicodedata.normalize("NFKC", chunk).translate(_TO_BLANK)
-    for wide, other in re.findall(_FOREIGN, chunk):
+    chunk = normalize("NFKC", re.sub(_UNSEEN, "", chunk)).translate(_TO_BLANK)
+    for wide, other in re.findall(_FOREIGN, re.sub(_NO_LETTER, _mark, chunk)):
         if wide:
             found += [wide[place : place + 2] for place in range(max(1, len(wide) - 1))]
         else:
-            plain = unicodedata.normalize("NFKD", other)
-            found += _ascii("".join(letter for letter in plain if not unicodedata.combining(letter)))
+            letters = normalize("NFKD", other)
+            plain = "".join(letter for letter in letters if combining(letter) not in _ACCENTS)
+            found += _ascii(normalize("NFC", plain))
     return found
+
+
+def _mark(found: re.Match[str]) -> str:
+    """What stands for a character that is no letter: marks belong to the word, all others end it."""
+    from unicodedata import category
+
+    return {"Mn": found[0], "Mc": found[0], "Me": ""}.get(category(found[0]), " ")
 
 
 def _ascii(chunk: str) -> list[str]:
@@ -123,7 +148,7 @@ def _ascii(chunk: str) -> list[str]:
     if len(segments) == 1:
         return _segment(segments[0])
     found = []
-    whole = chunk.strip(_JOINING + ",").lower()
+    whole = chunk.strip(JOINING + ",").lower()
     if 1 < len(segments) <= _WHOLE_PARTS and len(whole) <= _WHOLE_LENGTH and "," not in whole:
         found.append(whole)
     for segment in segments:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+from helpers.memory import tokens
 from manifests.index_format import COUNTS_SIZE, LAYOUT, part_counts
 from tests.helpers.indexed import Indexed, rewritten, sealed, state, trajectory
 
@@ -38,7 +39,7 @@ LAYOUTS = {
     "nothing": lambda _: b"",
     "no version": swapped(b"runbook-index", b"runbook"),
     "another format": swapped(b"runbook-index 3 ", b"runbook-index 99 "),
-    "other tokens": lambda whole: sealed(whole.replace(b" 1\n", b" none\n", 1)),
+    "other tokens": swapped(f"runbook-index 3 {tokens.VERSION}\n".encode(), b"runbook-index 3 none\n"),
     "a wrong checksum": lambda whole: whole[:-1] + bytes([whole[-1] ^ 1]),
     "cut off": lambda whole: sealed(whole[:-20]),
     "too many states": swapped(b"\n2 4 0\n", b"\n2 2000000000 0\n"),

@@ -258,3 +258,13 @@ def test_the_step_that_led_to_a_state_counts_only_where_actions_come_before(tmp_
     destination = Indexed.make(tmp_path / "d", [trajectory("one", pages())], Convention.DESTINATION)  # type: ignore[arg-type]
     assert ("one", 2) in source.memory("search", "frobnicator").hits()
     assert destination.memory("search", "frobnicator").hits() == [("one", 1)]
+
+
+def test_words_with_marks_are_found_however_they_are_written(tmp_path: Path) -> None:
+    pages = ["שָׁלוֹם לְכֻלָּם", "नमस्ते दुनिया", "مَرْحَبًا بالعالم", "nothing at all"]
+    made = Indexed.make(tmp_path, [trajectory("greetings", [state(page) for page in pages])])
+    for number, word in enumerate(("שלום", "नमस्ते", "مرحبا")):
+        assert made.memory("search", word).hits() == [("greetings", number)]
+    assert made.memory("search", "नमस").code == 1
+    made.ask("नमस्ते दुनिया 03-5321")
+    assert "## for" not in made.memory("candidates").out  # these are plain words, no names

@@ -1,5 +1,7 @@
 """One rule turns text into terms: exact names stay findable, word endings do not matter, any script works."""
 
+from unicodedata import normalize
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,11 +29,31 @@ from helpers.memory.tokens import TERM_LENGTH, places, stem, terms
         ("Zoë's café", {"zoe", "s", "caf"}),
         ("ＡＢＣ", {"abc"}),
         ("\ue604 Report", {"report"}),
-        ("🙂 ... -- __", set()),
+        ("🙂 ... -- __ 👩\u200d💻", set()),
+        ("שָׁלוֹם אָב/בֵּן", {"שלום", "אב/בן", "אב", "בן"}),
+        ("مَرْحَبًا", {"مرحبا"}),
+        ("cafe\u0301 x\u030cyz Й", {"caf", "xyz", "и"}),
+        ("नमस्ते पड़ा", {"नमस्ते", "पड़ा"}),
+        ("தமிழ்", {"தமிழ்"}),
+        ("ދިވެހި", {"ދިވެހި"}),
+        ("ที่นี่", {"ที", "ี่", "่น", "นี"}),
+        ("1\ufe0f\u20e3 葛\U000e0100飾区", {"1", "葛飾", "飾区"}),
+        ("inter\u00adnational می\u200cخواهم", {"international", "میخواهم"}),
+        ("one\u200btwo three—four", {"one", "two", "thre", "four"}),
     ],
 )
 def test_a_text_gives_these_terms(text: str, expected: set[str]) -> None:
     assert terms(text) == expected
+
+
+@pytest.mark.parametrize("words", ["मल मूल मेल", "कम काम क्रम", "ਕਲ ਕੱਲ", "ডাল ড়াল"])
+def test_signs_that_are_read_as_letters_tell_words_apart(words: str) -> None:
+    assert len(terms(words)) == len(words.split())
+
+
+@pytest.mark.parametrize("word", ["கொடு", "क़लम", "Ångström", "שלוֹם", "각"])
+def test_both_ways_to_encode_a_word_give_one_term(word: str) -> None:
+    assert terms(normalize("NFD", word)) == terms(normalize("NFC", word)) != set()
 
 
 @pytest.mark.parametrize(
