@@ -47,11 +47,14 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _LETTERS = re.compile(r"[A-Za-z]+")
 _NUMBER = re.compile(r"[\d_.,]+[kKmM]?")
 _WRITTEN_NAME = re.compile(r"[A-Za-z_$][A-Za-z_.$-]*\d{0,2}[.?!:]?")  # also correct-horse, config.db.password
-_ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_LONG_PART = re.compile(r"[A-Za-z0-9]{16,}")
+_DIGITS = re.compile(r"\d+")
 _CALL = re.compile(r"[A-Za-z_][\w.]*[(\[].*[)\]][;,)]*")
 _TYPE = re.compile(r"[A-Z][a-z]+(?:[A-Z][a-z]*)+")
 _EXPRESSION = re.compile(r"[A-Za-z_][A-Za-z_.]*\d?(?:(?:[-+*/%?]|::|->)[A-Za-z_][A-Za-z_.]*\d?)*(?:->?|::)?")
 _OWNER = re.compile(r"\b(?:self|this|cls|[a-z])\.\Z")
+_COLON_BEGINS = re.compile(r"(?:\A|\s|\\[nrt]):\Z")
 _LINE_ENDS = re.compile(r"[ \t]*(?:\Z|[\r\n]|\\[nrt]|[ \t]#|[\"'`])")
 _LINE_BEGINS = re.compile(r"(?:\A|\n|\\n)[ \t]*(?:\d{1,6}[→\t:|])?[ \t]*(?:[-+>*|][ \t]+)?[\"']?\Z")
 _FIRST_COLUMN = re.compile(r"(?:\A|\n|\\n)(?:[ \t]{0,8}\d{1,6}[→\t])?[-+]?\Z")
@@ -132,10 +135,17 @@ def _is_some_key(name: str) -> bool:
 
 
 def is_one(assignment: Assignment) -> bool:
-    """Whether it is one at all: no part of arn:aws:secret:x, and a flag only if it begins with a dash."""
-    if not assignment.operator.strip():
-        return assignment.name.startswith("-") and not assignment.before[-1:].isalnum()
-    return not assignment.before.endswith(":")
+    """Whether it is one: a flag begins with a dash; arn:aws:secret:x and :token="of" (Vue) are none."""
+    before, operator = assignment.before, assignment.operator
+    if not operator.strip():
+        return assignment.name.startswith("-") and not before[-1:].isalnum()
+    if not before.endswith(":"):
+        return True
+    begins = _COLON_BEGINS.search(before) is not None
+    if operator.strip() == ":":
+        return begins  # a symbol of Ruby
+    binds_expression = assignment.quoted and operator == "=" and (begins or before.endswith("bind:"))
+    return not binds_expression
 
 
 def is_literal(assignment: Assignment) -> bool:
@@ -189,9 +199,20 @@ def is_reference(value: str) -> bool:
     return named and ("key" in words or any(word in _HOLDERS for word in words))
 
 
+def is_attribute(value: str) -> bool:
+    """Whether the value is one of a program, as config.db2.password is; SG.<random>.<random> is a token."""
+    return _DOTTED.fullmatch(value) is not None and not any(map(_is_random, _LONG_PART.findall(value)))
+
+
+def _is_random(part: str) -> bool:
+    """Whether part of a name is none that a person would give: oauth2Sha256 has few numbers in long words."""
+    numbers = _DIGITS.findall(part)
+    return len(numbers) > 2 or (len("".join(numbers)) > 1 and _is_jumble(part))
+
+
 def _is_unquoted_literal(assignment: Assignment) -> bool:
     value, after, operator = assignment.value, assignment.after, assignment.operator
-    if operator != "=" and _ATTRIBUTE.fullmatch(value):
+    if operator != "=" and is_attribute(value):
         return False
     if _WRITTEN_NAME.fullmatch(value) is None or _is_jumble(value):
         return not (_EXPRESSION.fullmatch(value) and not assignment.name.isupper())
@@ -214,9 +235,9 @@ def _is_tight_literal(assignment: Assignment) -> bool:
     """Whether the word in `name=word` is one: not in an argument list, and no attribute."""
     head = assignment.value.split(".", 1)[0].lower()
     if assignment.name.isupper():
-        return not (_ATTRIBUTE.fullmatch(assignment.value) and head in CODE_HEADS)
+        return not (is_attribute(assignment.value) and head in CODE_HEADS)
     in_code = _OWNER.search(assignment.before) is not None or assignment.after.startswith((",", ")"))
-    return not in_code and not _ATTRIBUTE.fullmatch(assignment.value)
+    return not in_code and not is_attribute(assignment.value)
 
 
 def _is_jumble(value: str) -> bool:

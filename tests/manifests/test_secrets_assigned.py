@@ -55,6 +55,17 @@ ASSIGNED = [
     ('password := "', "swordfish", '"'),
     ("'passphrase' => '", "correct horse battery", "',"),
     ("let accessToken = `", "swordfish", "`;"),
+    # after a colon that is not the operator: npm, PowerShell, Ruby, C++, XML
+    ("//registry.npmjs.org/:_authToken=", "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5", "\n"),
+    ("//npm.example/api/:_auth=", "YWRhOnN3b3JkZmlzaDEyMw==", "\n"),
+    ("//npm.example/api/:_password=", "c3dvcmRmaXNo", "\n"),
+    ('$env:API_KEY = "', "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW", '"'),
+    ("$env:DB_PASSWORD='", "swordfish", "'; ./deploy.ps1"),
+    ("config[:password] = '", "swordfish", "'"),
+    ("production:\n  :password: ", "swordfish", "\n  :host: db"),
+    (":api_key => '", "swordfish", "',"),
+    ('Shop::apiToken = "', "swordfish", '";'),
+    ('<bean p:password="', "swordfish", '"/>'),
     ("CREATE USER ada IDENTIFIED BY '", "swordfish", "';"),
     ("ALTER ROLE ada WITH PASSWORD '", "swordfish", "';"),
 ]
@@ -87,6 +98,12 @@ READABLE = [
     "password: z.string().min(8), secret: Joi.string(), apiKey: config.keys.apiKey,",
     "<input type='password' name='password' token={current} />",
     "const key = event.key; const token = parser->token; let secret = Vault::secret;",
+    '<Login :token="current" :password="entered2" v-bind:api-key="keys.of[0]" x-bind:secret="derived" />',
+    '<Login\\n:token="entered2"',
+    ":token: what stands for the user\n:password: Password of the user\n:secret: derived",
+    # Ruby, XML
+    "where(token: params[:token]); params[:password] = entered; post :token => given, :secret => derived",
+    '<EditText app:passwordToggleEnabled="true" android:key="user_2" />',
     # YAML and JSON
     "password: ${{ secrets.DB_PASSWORD }}\ntoken: $GITHUB_TOKEN\nsecret: !vault |",
     "env:\n  secretName: shop-tls\n  secretKeyRef:\n    name: credentials\n    key: password",
@@ -101,6 +118,8 @@ READABLE = [
     "CREATE TABLE users (id INT PRIMARY KEY, password VARCHAR(255) NOT NULL, token TEXT UNIQUE);",
     "SELECT password, token FROM users WHERE token = :token AND password = crypt(?, password)",
     "UPDATE users SET password = excluded.password, token = DEFAULT, secret = NULL",
+    "arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-a1B2c3D4e5F6g7H8",
+    "urn:shop:token:a1b2c3d4e5f6 and cache user:token:a1B2c3D4e5F6g7H8i9",
     '"ARN": "arn:aws:secretsmanager:eu-west-1:123:secret:shop-a1b2c3d4e5f6", "SecretArn": "arn:aws:x"',
     # logs, help and prose
     "2026-11-29 ERROR auth: invalid token: expired; password: incorrect",
