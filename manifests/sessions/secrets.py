@@ -1,7 +1,8 @@
 """Masking secrets in recorded text: keys, tokens and passwords become "[masked: <kind>]".
 
-secrets.toml tells what a secret is, pattern by pattern. They know text as it was shown, so a key is also
-found where its line feeds are the two characters `\\n`. What no pattern knows stays: masked is not public.
+tokens.toml and secrets.toml tell what a secret is, pattern by pattern. They know text as it was shown, so
+a key is also found where its line feeds are the two characters `\\n`. What no pattern knows stays: masked is
+not public.
 """
 
 import math
@@ -16,6 +17,7 @@ from typing import Any
 
 from .assignments import (
     assignment_of,
+    is_attribute,
     is_literal,
     is_named,
     is_one,
@@ -28,7 +30,6 @@ from .assignments import (
 
 # Not inside a longer word; the n of a written-out \n is none.
 _BOUNDARY = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
-_ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")  # config.db2.password
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _WORDS = re.compile(r"(?:[a-z]+\d{0,2}|\d{1,4})(?:[_.-](?:[a-z]+\d{0,2}|\d{1,4}))*")  # deploy-bot-2
 _ENTROPY_SAMPLE = 256  # characters
@@ -43,7 +44,7 @@ Judge = Callable[[re.Match[str], int, int], bool]  # whether a match is a secret
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One kind of secret; see secrets.toml."""
+    """One kind of secret; see tokens.toml and secrets.toml."""
 
     kind: str
     words: tuple[str, ...]
@@ -157,9 +158,14 @@ def _literal(secret: str) -> bool:
     return not is_stand_in(secret)
 
 
+def _varied(secret: str) -> bool:
+    """No example such as gsk_xxxxxxxx: for what has the shape of a token anyway."""
+    return _entropy(secret[:_ENTROPY_SAMPLE]) >= _RANDOM_BITS
+
+
 def _password(secret: str) -> bool:
     """A literal with a digit or a sign in it, which is no path and no attribute in program text."""
-    if len(secret) < _PASSWORD or is_stand_in(secret) or is_reference(secret) or _ATTRIBUTE.fullmatch(secret):
+    if len(secret) < _PASSWORD or is_stand_in(secret) or is_reference(secret) or is_attribute(secret):
         return False
     letters = any(c.isalpha() for c in secret)
     return letters and any(c.isdigit() or c in "!@#$%^&*+=?~" for c in secret)
@@ -184,6 +190,7 @@ def _entropy(text: str) -> float:
 _JUDGES: dict[str, Judge] = {
     "": _always,
     "literal": _of_value(_literal),
+    "varied": _of_value(_varied),
     "password": _of_value(_password),
     "random": _of_value(_random),
     "assigned": _assigned(_random),
@@ -193,8 +200,9 @@ _JUDGES: dict[str, Judge] = {
 
 
 def _patterns() -> tuple[Pattern, ...]:
-    text = files(__package__).joinpath("secrets.toml").read_text("utf-8")
-    return tuple(_pattern(entry) for entry in tomllib.loads(text)["secret"])
+    folder = files(__package__)
+    texts = [folder.joinpath(name).read_text("utf-8") for name in ("tokens.toml", "secrets.toml")]
+    return tuple(_pattern(entry) for text in texts for entry in tomllib.loads(text)["secret"])
 
 
 def _pattern(entry: dict[str, Any]) -> Pattern:
