@@ -96,7 +96,7 @@ def faults_of(
     return [(one["loc"], _fault(one, model)) for one in error.errors(include_url=False, include_input=False)]
 
 
-def of_any(error: Exception) -> str:
+def of_any(error: BaseException) -> str:
     """One line for any error that reading or writing a record can end in."""
     if isinstance(error, ValidationError):
         return of_validation(error)

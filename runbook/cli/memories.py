@@ -1,9 +1,9 @@
 """The memory that a run's settings name, with everything it is made from."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from rich.console import Console
@@ -18,6 +18,7 @@ from runbook.cli.failures import Mistake
 from runbook.cli.haystacks import TOKENISER
 from runbook.cli.home import retrieval_cache
 from runbook.cli.terminal import inert
+from runbook.controller import RATE_LIMIT_PATIENCE
 from runbook.embedding.embedder import Embedder
 from runbook.endpoint.chat import Endpoint
 from runbook.endpoint.config import Address
@@ -28,9 +29,10 @@ from runbook.evidence import Span
 from runbook.gateway.settings import GatewayError
 from runbook.history import HistoryError
 from runbook.memories.errors import MemoryFaultError, MemorySettingsError
-from runbook.memories.needs import Role, chat_model, embedding_model
+from runbook.memories.needs import Role, chat_model, embedding_model, members
 from runbook.memories.of_packages import PackageMemory
-from runbook.memories.parts import MemoryParts
+from runbook.memories.package_faults import fault_line
+from runbook.memories.parts import MemoryFactory, MemoryParts
 from runbook.memories.registry import AGENTS, is_of_package, memory_factory, origin
 from runbook.memories.settings import CONTROLLER_SAMPLING
 from runbook.memory import Memory, QueryTask
@@ -89,17 +91,35 @@ class _Opener:
         make = memory_factory(name)
         if not is_of_package(name):
             return make(self._parts(name))
+        return self._of_package(name, make)
+
+    def _of_package(self, name: str, make: MemoryFactory) -> PackageMemory:
+        asked: list[str] = []
+
+        def other(one: str) -> Memory:
+            asked.append(one)
+            return self.memory(one)
+
         try:
-            made = make(self._parts(name))
-        except _OURS:
+            made = make(replace(self._parts(name), other=other))
+            fits = all(callable(getattr(made, method, None)) for method in ("insert", "query"))
+        except (*_OURS, KeyboardInterrupt):  # the latter is the user's: this is the main thread
             raise
-        except (Exception, SystemExit) as error:
-            raise MemoryFaultError(
-                f"{origin(name)} could not be made: {type(error).__name__}: {error}"
-            ) from error
-        if not all(callable(getattr(made, method, None)) for method in ("insert", "query")):
+        except BaseException as error:
+            raise MemoryFaultError(f"{origin(name)} could not be made: {fault_line(error)}") from error
+        if not fits:
             raise MemoryFaultError(f"{origin(name)} made what has no methods insert and query")
-        return PackageMemory(name, origin(name), made, self.config.budget)
+        return PackageMemory(name, origin(name), made, self.config.budget, self._limit(asked), self.cancel)
+
+    def _limit(self, asked: Sequence[str]) -> float:
+        """Seconds that a query of a package's memory may take, which asks those others.
+
+        An agent has a deadline for each of its attempts, and waits in between where its provider wants it to.
+        """
+        config = self.config
+        if not any(one in AGENTS for name in asked for one in members(name, config.retrieval)):
+            return config.timeout
+        return config.timeout + config.attempts * (config.timeout + config.grace) + RATE_LIMIT_PATIENCE
 
     def _parts(self, name: str) -> MemoryParts:
         return MemoryParts(

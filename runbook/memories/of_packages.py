@@ -1,35 +1,39 @@
 """A memory that an installed package made, held to what a run takes on trust from its own.
 
-Its time is measured, its evidence is held to haystack and budget as an agent's is, its context is rendered
-from that evidence, and what goes wrong in it is the outcome of one question.
+Its time is measured and limited, its evidence is held to haystack and budget as an agent's is, its context is
+rendered from that evidence, and what goes wrong in it is the outcome of one question.
 """
 
-import errno
+import math
+import threading
 import time
-import traceback
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from manifests.views import View
+from runbook.abandoning import AbandonedError, OverdueError, stoppable
 from runbook.attempt import next_attempt_number
-from runbook.complaints import of_any
-from runbook.context import MemoryContext
 from runbook.endpoint.errors import EndpointError
 from runbook.evidence import Evidence, InvalidEvidence, KnownTrajectories
 from runbook.files import write_atomically, write_json
 from runbook.memories.errors import MemoryFaultError
 from runbook.memories.held_evidence import HeldEvidence, held_evidence
+from runbook.memories.package_faults import (
+    ANSWERS,
+    Fault,
+    caught,
+    fault_line,
+    raise_full_disk,
+    said_by,
+    traceback_of,
+)
+from runbook.memories.package_results import as_written, capped, numbered, remade, told_otherwise, within
 from runbook.memory import AttemptRecord, Memory, QueryResult, QueryTask
 from runbook.outcomes import Outcome
 from runbook.rendering import render_context
 
 NO_SANDBOX = "none"
 TRACEBACK = "traceback.txt"
-_TRACEBACK_CHARACTERS = 200_000
-_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-_HAIR = 0.1
-_ANSWERS = (Outcome.OK, Outcome.EMPTY_VALID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +48,19 @@ class _Started:
 
 
 @dataclass(frozen=True, slots=True)
+class _Answered:
+    """What came back from a query."""
+
+    result: QueryResult
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class PackageMemory:
-    """Safe to use from several threads at once where the package's memory is."""
+    """Safe to use from several threads at once where the package's memory is.
+
+    The package works in threads of its own: one that hangs is left behind.
+    """
 
     name: str
     origin: str
@@ -53,6 +68,10 @@ class PackageMemory:
     made: Memory
     budget: int
     """Distinct states that the evidence may hold."""
+    seconds: float = math.inf
+    """What a query may take."""
+    cancel: threading.Event = field(default_factory=threading.Event)
+    """The run's, for `insert`."""
     _unprepared: dict[str, EndpointError] = field(default_factory=dict)
     """By the digest of the haystack that a model's failure left unprepared."""
 
@@ -61,16 +80,18 @@ class PackageMemory:
 
         Raises:
             MemoryFaultError: it failed in any other way, which no further question would mend.
+            AbandonedError: the run was cancelled meanwhile.
         """
-        try:
-            self.made.insert(haystack)
-        except EndpointError as error:
-            self._unprepared[haystack.digest] = error
-        except (Exception, SystemExit) as error:
-            _raise_full_disk(error)
-            raise MemoryFaultError(f"{self.origin}: insert failed: {_fault(error)}") from error
-        else:
+        ended = stoppable(lambda _stop: caught(lambda: self.made.insert(haystack)), self.cancel)
+        if not isinstance(ended, Fault):
             self._unprepared.pop(haystack.digest, None)
+        elif isinstance(ended.error, EndpointError):
+            self._unprepared[haystack.digest] = ended.error
+        else:
+            raise_full_disk(ended.error)
+            raise MemoryFaultError(
+                f"{self.origin}: insert failed: {fault_line(ended.error)}"
+            ) from ended.error
 
     def query(self, task: QueryTask) -> QueryResult:
         """The package's answer as far as it holds; its exceptions are this question's outcome.
@@ -82,37 +103,46 @@ class PackageMemory:
             time.monotonic(),
             next_attempt_number(task.folder),
         )
-        try:
-            result = self._asked(task)
-        except EndpointError as error:
-            return self._failed(task, started, error.outcome, str(error), error)
-        except (Exception, SystemExit) as error:
-            _raise_full_disk(error)
-            outcome = Outcome.CANCELLED if task.cancel.is_set() else Outcome.SANDBOX_ERROR
-            return self._failed(task, started, outcome, f"{self.origin}: {_fault(error)}", error)
-        return self._held(task, started, result, time.monotonic() - started.begun)
 
-    def _asked(self, task: QueryTask) -> QueryResult:
-        """What the package answers, looked at again: what was changed or built by hand holds anything."""
+        def asked(stop: threading.Event) -> _Answered | Fault:
+            return caught(lambda: self._asked(replace(task, cancel=stop)))
+
+        try:
+            ended = stoppable(asked, task.cancel, self.seconds)
+        except OverdueError:
+            detail = f"no answer within {self.seconds:g} s"
+            return self._failed(task, started, Outcome.TIMEOUT, f"{self.origin}: {detail}")
+        except AbandonedError:
+            return self._failed(task, started, Outcome.CANCELLED, "the run was stopped")
+        if isinstance(ended, Fault):
+            return self._faulty(task, started, ended)
+        return self._held(task, started, ended.result, ended.seconds)
+
+    def _asked(self, task: QueryTask) -> _Answered:
         if (unprepared := self._unprepared.get(task.haystack.digest)) is not None:
             raise unprepared
+        begun = time.monotonic()
         result: object = self.made.query(task)
-        if not isinstance(result, QueryResult):
-            raise TypeError(f"query returned {type(result).__name__}, which is no QueryResult")
-        return QueryResult.model_validate(
-            result.model_dump(include=set(QueryResult.model_fields), warnings=False)
-        )
+        seconds = time.monotonic() - begun
+        return _Answered(as_written(result), seconds)
+
+    def _faulty(self, task: QueryTask, started: _Started, fault: Fault) -> QueryResult:
+        raise_full_disk(fault.error)
+        if isinstance(fault.error, EndpointError):
+            return self._failed(task, started, fault.outcome, said_by(fault.error), fault)
+        outcome = Outcome.CANCELLED if task.cancel.is_set() else fault.outcome
+        return self._failed(task, started, outcome, f"{self.origin}: {fault_line(fault.error)}", fault)
 
     def _failed(
-        self, task: QueryTask, started: _Started, outcome: Outcome, detail: str, error: BaseException
+        self, task: QueryTask, started: _Started, outcome: Outcome, detail: str, fault: Fault | None = None
     ) -> QueryResult:
         seconds = time.monotonic() - started.begun
         record = self._record(next_attempt_number(task.folder), started, outcome, seconds)
         record = record.model_copy(update={"detail": detail})
         folder = task.folder / str(record.number)
         folder.mkdir(parents=True)
-        lines = "".join(traceback.format_exception(error))[-_TRACEBACK_CHARACTERS:]
-        write_atomically(folder / TRACEBACK, lines.encode("utf-8", "replace"))
+        if fault is not None:
+            write_atomically(folder / TRACEBACK, traceback_of(fault.error))
         write_json(folder / "attempt.json", record)
         return QueryResult(outcome=outcome, seconds=seconds, attempts=[record])
 
@@ -120,7 +150,7 @@ class PackageMemory:
         entries = {entry.id: entry for entry in task.haystack.entries.values()}
         known = KnownTrajectories((one.id, one.slug, one.states) for one in entries.values())
         outcome, detail, held = result.outcome, "", HeldEvidence(None)
-        if outcome in _ANSWERS:
+        if outcome in ANSWERS:
             try:
                 held = held_evidence(result.evidence, result.context, known, self.budget)
                 outcome = Outcome.EMPTY_VALID if held.evidence is None else Outcome.OK
@@ -130,13 +160,14 @@ class PackageMemory:
         rendering = time.monotonic()
         context = render_context(held.evidence or Evidence(), entries)
         rendered = 0.0 if context == result.context else time.monotonic() - rendering
-        repairs = [*held.repairs, *_remade(result.context, context)]
+        repairs = [*held.repairs, *remade(result.context, context)]
         # What it waited for before, in an earlier run, is part of what its answer takes.
         seconds = took + rendered + max(0.0, result.timings.get("reused", 0.0))
-        attempts = _numbered(result.attempts, started.number) or [
-            self._record(next_attempt_number(task.folder), started, outcome, seconds)
+        free = next_attempt_number(task.folder)
+        attempts = numbered(result.attempts, started.number, free) or [
+            self._record(free, started, outcome, seconds)
         ]
-        attempts = [_within(one, seconds) for one in attempts]
+        attempts = [within(one, seconds) for one in attempts]
         last = attempts[-1]
         attempts[-1] = last.model_copy(
             update={
@@ -144,7 +175,7 @@ class PackageMemory:
                 "detail": detail or last.detail,
                 "repairs": [*last.repairs, *repairs],
                 "unknown_ids": [*last.unknown_ids, *held.unknown_ids],
-                "notes": [*last.notes, *_told_otherwise(result.seconds, seconds)],
+                "notes": [*last.notes, *told_otherwise(result.seconds, seconds)],
             }
         )
         for one in attempts:
@@ -155,7 +186,7 @@ class PackageMemory:
             update={
                 "outcome": outcome,
                 "seconds": seconds,
-                "timings": _capped(result.timings, seconds),
+                "timings": capped(result.timings, seconds),
                 "attempts": attempts,
                 "evidence": held.evidence,
                 "context": context,
@@ -172,49 +203,3 @@ class PackageMemory:
             seconds=seconds,
             timings={"agent": seconds},
         )
-
-
-def _remade(given: MemoryContext, context: MemoryContext) -> list[str]:
-    if not given.items or given == context:
-        return []
-    return ["context: rendered from the evidence in place of the memory's own, so that one is scored"]
-
-
-def _told_otherwise(told: float, seconds: float) -> list[str]:
-    """A note where a memory tells another time than was measured, and not only by a hair."""
-    if not told or abs(told - seconds) <= max(0.01, _HAIR * seconds):
-        return []
-    return [f"it told {told:.2f} s for the query, but {seconds:.2f} s were measured"]
-
-
-def _numbered(attempts: Sequence[AttemptRecord], first: int) -> list[AttemptRecord]:
-    """The attempts, with numbers that no earlier ones have."""
-    numbers = {one.number for one in attempts}
-    if len(numbers) == len(attempts) and min(numbers, default=first) >= first:
-        return list(attempts)
-    return [one.model_copy(update={"number": first + place}) for place, one in enumerate(attempts)]
-
-
-def _within(attempt: AttemptRecord, seconds: float) -> AttemptRecord:
-    """An attempt that took no longer than all of them, as far as it told its times itself."""
-    told = {"seconds": min(attempt.seconds, seconds), "timings": _capped(attempt.timings, seconds)}
-    return attempt.model_copy(update=told)
-
-
-def _capped(timings: Mapping[str, float], seconds: float) -> dict[str, float]:
-    return {name: min(max(0.0, value), seconds) for name, value in timings.items()}
-
-
-def _raise_full_disk(error: BaseException) -> None:
-    """Raise what no further question would survive, and what a run waits for."""
-    if isinstance(error, OSError) and error.errno in _DISK_FULL:
-        raise error
-
-
-def _fault(error: BaseException) -> str:
-    """The exception in a line, with the place where it was raised."""
-    said = of_any(error) if isinstance(error, Exception) else str(error)
-    kind = type(error).__name__
-    text = kind if said == kind else f"{kind}: {said}"
-    frames = traceback.extract_tb(error.__traceback__)
-    return f"{text} ({frames[-1].filename}, line {frames[-1].lineno})" if frames else text

@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
 from runbook.memories.errors import MemorySettingsError
+from runbook.memories.package_faults import fault_line
 from runbook.memories.parts import MemoryFactory
 
 GROUP = "runbook.memories"
@@ -53,11 +54,10 @@ def memory_factory(name: str, found: Sequence[EntryPoint] | None = None) -> Memo
     point = _point(name, found)
     try:
         loaded: MemoryFactory = point.load()
-    except (Exception, SystemExit) as error:
-        said = " ".join(str(error).split())
-        raise MemorySettingsError(
-            f"{_told(point)} cannot be imported: {type(error).__name__}: {said}"
-        ) from error
+    except KeyboardInterrupt:  # the user's: this is the main thread
+        raise
+    except BaseException as error:
+        raise MemorySettingsError(f"{_told(point)} cannot be imported: {fault_line(error)}") from error
     if not callable(loaded):
         raise MemorySettingsError(f"{_told(point)} is no function that makes one")
     return loaded

@@ -144,3 +144,39 @@ class Bench:
 @pytest.fixture
 def bench(data: DataRoot, haystack: View, script: ScriptedRetrieval, tmp_path: Path) -> Bench:
     return Bench(data, haystack, script, tmp_path)
+
+
+PACKAGE = """
+from runbook.evidence import Evidence
+from runbook.memory import QueryResult
+from runbook.outcomes import Outcome
+
+class Mine:
+    name = "mine"
+    def insert(self, haystack):
+        {insert}
+    def query(self, task):
+        {query}
+        return QueryResult(outcome=Outcome.OK, evidence=Evidence(memory_markdown="a note"))
+
+def make(parts):
+    {make}
+    return Mine()
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Installs a package with the memory `mine`; what its parts do is given as a line of Python."""
+
+    def install(top: str = "", insert: str = "pass", query: str = "pass", make: str = "pass") -> None:
+        folder = tmp_path / "site"
+        info = folder / "mine-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text("[runbook.memories]\nmine = mine_package:make\n")
+        code = PACKAGE.format(insert=insert, query=query, make=make)
+        (folder / "mine_package.py").write_text(f"{top}\n{code}")
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), str(Path.cwd())]))
+
+    return install

@@ -1,10 +1,8 @@
 """A memory of an installed package: measured, held to haystack and budget, and its faults are outcomes."""
 
 import json
-import os
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import orjson
 import pytest
@@ -216,42 +214,6 @@ def test_attempts_with_numbers_that_are_taken_get_others(ask, ids, bench):
     assert len(list(bench.task().folder.glob("*/attempt.json"))) == 3
 
 
-PACKAGE = """
-from runbook.evidence import Evidence
-from runbook.memory import QueryResult
-from runbook.outcomes import Outcome
-
-class Mine:
-    name = "mine"
-    def insert(self, haystack):
-        {insert}
-    def query(self, task):
-        {query}
-        return QueryResult(outcome=Outcome.OK, evidence=Evidence(memory_markdown="a note"))
-
-def make(parts):
-    {make}
-    return Mine()
-"""
-
-
-@pytest.fixture
-def installed(tmp_path, monkeypatch):
-    """Installs a package with the memory `mine`; what its parts do is given as a line of Python."""
-
-    def install(top="", insert="pass", query="pass", make="pass"):
-        folder = tmp_path / "site"
-        info = folder / "mine-1.0.dist-info"
-        info.mkdir(parents=True)
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text("[runbook.memories]\nmine = mine_package:make\n")
-        code = PACKAGE.format(insert=insert, query=query, make=make)
-        (folder / "mine_package.py").write_text(f"{top}\n{code}")
-        monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), str(Path.cwd())]))
-
-    return install
-
-
 def evaluate(run, data, *arguments):
     return run("eval", "run", "--data", data.path, "--memory", "mine", *arguments)
 
@@ -271,8 +233,12 @@ def test_a_run_goes_on_after_a_fault_and_says_what_it_was(installed, run, data, 
     ("broken", "told"),
     [
         ({"top": "import no_such_thing"}, "cannot be imported: ModuleNotFoundError"),
+        ({"top": "raise GeneratorExit"}, "cannot be imported: GeneratorExit"),
+        ({"make": "raise BaseException('no')"}, "could not be made: BaseException: no"),
+        ({"make": "raise ValueError('\\ud800')"}, "could not be made: ValueError: ?"),
         ({"make": "1 / 0"}, "could not be made: ZeroDivisionError: division by zero"),
         ({"make": "return 7"}, "made what has no methods insert and query"),
+        ({"insert": "raise GeneratorExit"}, "insert failed: GeneratorExit"),
         ({"insert": "1 / 0"}, "insert failed: ZeroDivisionError: division by zero"),
     ],
 )
