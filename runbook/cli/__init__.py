@@ -17,11 +17,16 @@ def _main() -> None:
     from runbook.cli.streams import open_closed
 
     open_closed()
-    from runbook.cli.failures import INTERRUPTED, said_plainly
+    from runbook.cli.ending import see_to_the_end
+    from runbook.cli.failures import FAILURE, INTERRUPTED, said_plainly
     from runbook.cli.interrupts import heed_interrupts
 
     heed_interrupts()
-    code = said_plainly(_run)
+    code = FAILURE
+    try:
+        code = said_plainly(_run)
+    finally:
+        see_to_the_end(code)
     if code == INTERRUPTED:
         # Everything is released by now, but a thread may still wait for a model's answer nobody wants.
         os._exit(INTERRUPTED)
