@@ -43,6 +43,7 @@ def read_config(
         _put(settings, key.split("."), value)
     for change in changes:
         _put(settings, *_parsed(change))
+    place_paths(settings, Path.cwd())  # as typed; a package may change the current folder
     if file is None:
         return config_of(settings, "")
     try:

@@ -36,8 +36,10 @@ def _main() -> None:
 def _run() -> int:
     from runbook.cli.app import app
     from runbook.cli.failures import refuse_surroundings
+    from runbook.cli.home import fix_places
 
     refuse_surroundings(sys.argv[1:])
+    fix_places()
     try:
         app()
     except SystemExit as end:

@@ -55,6 +55,7 @@ def compare(
     from evals.comparison.compare import compare as compare_runs
     from evals.comparison.noise import independent, noise_of
     from evals.recorded import gold_of_run, read_run
+    from runbook.cli.places import Place
 
     allowed = _aspects(allow)
     if len(runs) < 2:
@@ -62,7 +63,7 @@ def compare(
     if interleave != (out is not None):
         raise Mistake("--interleave and --out FOLDER belong together: the runs are made there")
     if out is not None:
-        runs = run_in_turn(runs, out, allowed, SharedConsole(stderr=as_json), no_gates=no_gates)
+        runs = run_in_turn(runs, Place.named(out), allowed, SharedConsole(stderr=as_json), no_gates=no_gates)
     base, *others = [read_run(path) for path in runs]
     gold, why_not = gold_of_run(base)
     try:

@@ -8,6 +8,7 @@ from rich.console import Console
 from evals.runs.config import RunConfig
 from evals.runs.folder import RUN_FILE, RunFolder
 from runbook.cli.failures import Mistake
+from runbook.cli.places import Place
 from runbook.cli.preparing import prepare
 from runbook.cli.running import resume, start
 from runbook.endpoint.config import EndpointConfig
@@ -46,7 +47,7 @@ def demonstrate(
             _same_or_refuse(run, config)
             resume(run, "infrastructure", force=False, console=console)
         else:
-            start(prepare(config), run, console)
+            start(prepare(config), Place.named(run), console)
     _point_onwards(console, out, with_reader=reader is not None)
 
 

@@ -16,6 +16,7 @@ from evals.runs.revising import number_for, renumbered
 from evals.runs.room import Room
 from evals.runs.stages import Stages
 from runbook.cli.evaluators import open_evaluators, refuse_unofficial
+from runbook.cli.places import from_here
 from runbook.cli.preparing import choose_questions
 from runbook.cli.running import gated, refuse_refusing_models, run_questions, show_figures
 from runbook.cli.unchanged import asked_again, refuse_changed_data
@@ -27,7 +28,8 @@ def evaluate_again(path: Path, revised: RunRecord, console: Console, *, no_gates
 
     What was begun with the same settings and never ended is gone on with; a revision counts once it ended.
     """
-    folder = RunFolder.open(path)
+    folder = RunFolder.open(path.absolute())
+    shown = from_here(folder.path)
     refuse_unofficial(revised.config)
     prepared = gated(choose_questions(revised.config), no_gates)
     refuse_changed_data(prepared, revised)
@@ -65,9 +67,9 @@ def evaluate_again(path: Path, revised: RunRecord, console: Console, *, no_gates
             stages, prepared, console, "the same command; until it has ended the run stays what it was"
         )
         if refusal := nothing_answered(load_figures(folder, revised)):
-            raise RunFailure(f"{folder.path} stays what it was: {refusal}")
+            raise RunFailure(f"{shown} stays what it was: {refusal}")
         folder.finish_revision(revised.revision)
-    show_figures(folder, console)
+    show_figures(folder, shown, console)
 
 
 def _no_view(question_id: str) -> NoReturn:

@@ -121,6 +121,7 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, run nothing.")] = False,
 ) -> None:
     """Run an evaluation over a data root."""
+    from runbook.cli.places import Place
     from runbook.cli.planning import plan
     from runbook.cli.preparing import prepare
     from runbook.cli.running import start
@@ -132,7 +133,8 @@ def run(
         return
     if out is None:
         raise Mistake("name a new folder for the run with --out")
-    start(prepare(settled), out, WorkConsole())
+    place = Place.named(out)
+    start(prepare(settled), place, WorkConsole())
 
 
 @evaluation.command()
@@ -171,6 +173,7 @@ def show(
     from evals.runs.folder import RunFolder
     from evals.runs.summary import summarise
     from runbook.cli.auditing import audit, print_audit
+    from runbook.cli.places import from_here
     from runbook.cli.tables import print_json, print_summary
 
     summary = summarise(RunFolder.open(folder))
@@ -178,5 +181,5 @@ def show(
     if as_json:
         print_json(summary | looked_at.summary())
     else:
-        print_summary(terminal(), summary, folder)
+        print_summary(terminal(), summary, from_here(folder))
         print_audit(terminal(), looked_at, list_suspects=suspects)

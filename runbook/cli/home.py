@@ -10,6 +10,13 @@ from runbook.complaints import of_system
 VARIABLE = "RUNBOOK_HOME"
 
 
+def fix_places() -> None:
+    """Let the variables that name folders go on naming these when a package changes the current folder."""
+    for name in (VARIABLE, "XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        if (chosen := os.environ.get(name)) and not chosen.startswith("~"):
+            os.environ[name] = str(Path(chosen).absolute())
+
+
 def home() -> Path:
     """RUNBOOK_HOME, else `runbook` in the user's cache folder; it is there and can be written.
 

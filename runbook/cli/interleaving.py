@@ -8,6 +8,7 @@ from runbook.cli.failures import Mistake
 
 if TYPE_CHECKING:
     from evals.runs.config import RunConfig
+    from runbook.cli.places import Place
     from runbook.cli.saying_once import SharedConsole
 
 _SAME_QUESTIONS = ("data", "tier", "limit", "sample", "question_ids", "seed")
@@ -22,7 +23,7 @@ _ASPECTS = {
 
 def run_in_turn(
     files: Sequence[Path],
-    out: Path,
+    out: "Place",
     allowed: frozenset[str],
     console: "SharedConsole",
     *,
@@ -43,7 +44,7 @@ def run_in_turn(
     first = next(iter(configs))
     _refuse_unlike(configs, allowed)
     run_arms(MatrixPlan(first, configs), out, console, no_gates=no_gates)
-    return [out / name for name in configs]
+    return [out.path / name for name in configs]
 
 
 def _read(files: Sequence[Path]) -> dict[str, "RunConfig"]:

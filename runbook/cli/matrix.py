@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evals.runs.at_work import AtWork
     from evals.runs.execute import Progress
     from evals.runs.stages import Stages
+    from runbook.cli.places import Place
     from runbook.cli.preparing import Prepared
 
 
@@ -48,6 +49,7 @@ def matrix(
     from evals.recorded import gold_of_run, read_run
     from evals.runs.config_file import ConfigError
     from runbook.cli.home import store_folder
+    from runbook.cli.places import Place
     from runbook.cli.planning import plan_arms
 
     try:
@@ -59,13 +61,15 @@ def matrix(
         return
     if out is None:
         raise Mistake("name a folder for the arms' runs with --out")
+    place = Place.named(out)
     if not show:
-        run_arms(plan, out, SharedConsole(stderr=as_json), no_gates=no_gates)
-    runs = {name: read_run(out / name) for name in plan.arms}
+        run_arms(plan, place, SharedConsole(stderr=as_json), no_gates=no_gates)
+    with place.shown_in_errors():
+        runs = {name: read_run(place.path / name) for name in plan.arms}
     try:
         refuse_unfit(plan, runs)
     except MisfitError as error:
-        raise Mistake(str(error)) from None
+        raise Mistake(place.showing(str(error))) from None
     gold, _ = gold_of_run(runs[plan.reference])
     table = matrix_table(runs, plan.reference, gold, seed=plan.arms[plan.reference].seed)
     if as_json:
@@ -86,7 +90,7 @@ def _refuse_silent(runs: "Mapping[str, RecordedRun]") -> None:
             raise RunFailure(f"arm {name}: {refusal}")
 
 
-def run_arms(plan: "MatrixPlan", out: Path, console: SharedConsole, *, no_gates: bool = False) -> None:
+def run_arms(plan: "MatrixPlan", out: "Place", console: SharedConsole, *, no_gates: bool = False) -> None:
     """Ask the arms the plan's questions in turn, each into a run of its own below `out`."""
     from evals.matrix.interleave import interleave
     from runbook.cli.preparing import prepare
@@ -99,7 +103,7 @@ def run_arms(plan: "MatrixPlan", out: Path, console: SharedConsole, *, no_gates:
     concurrency = max(config.concurrency for config in plan.arms.values())
     gates = {name: () if no_gates else config.gates for name, config in plan.arms.items()}
     cancel = threading.Event()
-    with ExitStack() as stack:
+    with out.shown_in_errors(), ExitStack() as stack:
         # One arm's builder serves all: they ask about the same haystacks at about the same time.
         arms: dict[str, Stages] = {}
         with console.gathering():
@@ -118,7 +122,7 @@ def run_arms(plan: "MatrixPlan", out: Path, console: SharedConsole, *, no_gates:
 
 def _opened(
     prepared: "Prepared",
-    folder: Path,
+    place: "Place",
     console: Console,
     cancel: threading.Event,
     stack: ExitStack,
@@ -129,19 +133,19 @@ def _opened(
     from evals.runs.folder import RUN_FILE, RunFolder
     from runbook.cli.running import creating, open_stages, reopening
 
-    if not (folder / RUN_FILE).exists():
-        open_run = creating(prepared, folder)
+    if not (place.path / RUN_FILE).exists():
+        open_run = creating(prepared, place.path)
     else:
-        run = RunFolder.open(folder)
+        run = RunFolder.open(place.path)
         record = run.record()
         if record.config != prepared.config or dict(prepared.data.digests) != record.data_digests:
             raise Mistake(
-                f"{folder} was made with other settings or other data: name another folder with --out, "
+                f"{place.shown} was made with other settings or other data: name another folder with --out, "
                 "or restore them"
             )
         open_run = reopening(prepared, run, record)
     return open_stages(
-        prepared, folder, open_run, INFRASTRUCTURE_FAILURES, console, cancel, stack, builders=builders
+        prepared, place.path, open_run, INFRASTRUCTURE_FAILURES, console, cancel, stack, builders=builders
     )
 
 

@@ -31,6 +31,7 @@ from runbook.cli.evaluators import Evaluators, open_evaluators
 from runbook.cli.failures import Mistake
 from runbook.cli.haystacks import Haystacks
 from runbook.cli.memories import open_memory
+from runbook.cli.places import Place
 from runbook.cli.preparing import (
     Prepared,
     haystack_digests,
@@ -56,11 +57,12 @@ OpenRun = Callable[[Mapping[str, str], Evaluators, tuple[str, ...]], RunFolder]
 """From the slugs of trajectories, and who reads and judges, to the folder of the run."""
 
 
-def start(prepared: Prepared, out: Path, console: Console) -> None:
+def start(prepared: Prepared, out: Place, console: Console) -> None:
     """Create the run folder and run everything."""
-    refuse_taken(out)
-    refuse_refusing_models(prepared.config)
-    _perform(prepared, out, creating(prepared, out), INFRASTRUCTURE_FAILURES, console)
+    with out.shown_in_errors():
+        refuse_taken(out.path)
+        refuse_refusing_models(prepared.config)
+        _perform(prepared, out, creating(prepared, out.path), INFRASTRUCTURE_FAILURES, console)
 
 
 def creating(prepared: Prepared, out: Path) -> OpenRun:
@@ -102,7 +104,13 @@ def _agent_version(config: RunConfig) -> dict[str, str]:
 
 def resume(path: Path, retry: str, *, force: bool, console: Console, no_gates: bool = False) -> None:
     """Go on with a run; with `no_gates` also where infrastructure fails for the first questions."""
-    folder = RunFolder.open(path)
+    run = Place.named(RunFolder.open(path).path)
+    with run.shown_in_errors():
+        _resume(run, retry, force=force, console=console, no_gates=no_gates)
+
+
+def _resume(run: Place, retry: str, *, force: bool, console: Console, no_gates: bool) -> None:
+    folder = RunFolder.open(run.path)
     record = folder.record()
     prepared = gated(prepare(record.config), no_gates)
     refuse_changed_data(prepared, record)
@@ -119,11 +127,11 @@ def resume(path: Path, retry: str, *, force: bool, console: Console, no_gates: b
     }
     if not pending:
         console.print("nothing is left to do")
-        print_summary(console, summarise(folder), folder.path)
+        print_summary(console, summarise(folder), run.shown)
         return
     prepared = replace(prepared, questions=[one for one in prepared.questions if one.id in pending])
     open_run = reopening(prepared, folder, record)
-    _perform(prepared, folder.path, open_run, outcomes, console, votes_since=record.votes_since)
+    _perform(prepared, run, open_run, outcomes, console, votes_since=record.votes_since)
 
 
 def gated(prepared: Prepared, no_gates: bool) -> Prepared:
@@ -174,7 +182,7 @@ def _outcomes(names: str) -> frozenset[Outcome]:
 
 def _perform(
     prepared: Prepared,
-    run: Path,
+    run: Place,
     open_run: OpenRun,
     retry: frozenset[Outcome],
     console: Console,
@@ -184,9 +192,11 @@ def _perform(
     """Open everything, then run the questions."""
     cancel = threading.Event()
     with ExitStack() as stack:
-        stages = open_stages(prepared, run, open_run, retry, console, cancel, stack, votes_since=votes_since)
-        run_questions(stages, prepared, console, f"runbook eval resume {stages.folder.path}")
-    show_figures(stages.folder, console)
+        stages = open_stages(
+            prepared, run.path, open_run, retry, console, cancel, stack, votes_since=votes_since
+        )
+        run_questions(stages, prepared, console, f"runbook eval resume {run.shown}")
+    show_figures(stages.folder, run.shown, console)
 
 
 def open_stages(
@@ -261,11 +271,11 @@ def run_questions(stages: Stages, prepared: Prepared, console: Console, onwards:
         raise
 
 
-def show_figures(folder: RunFolder, console: Console) -> None:
+def show_figures(folder: RunFolder, shown: Path, console: Console) -> None:
     """Show the figures. Raises RunFailure where all that was asked failed for want of machine or model."""
-    print_summary(console, summarise(folder), folder.path)
+    print_summary(console, summarise(folder), shown)
     if refusal := nothing_answered(load_figures(folder, folder.record())):
-        raise RunFailure(f"{folder.path}: {refusal}")
+        raise RunFailure(f"{shown}: {refusal}")
 
 
 def _git_revision() -> str | None:

@@ -21,8 +21,11 @@ def print_json(value: object) -> None:
     sys.stdout.flush()
 
 
-def print_summary(console: Console, summary: dict[str, Any], folder: Path) -> None:
-    """The table of a run: accuracy or, without a reader, what can be said without one; then latency."""
+def print_summary(console: Console, summary: dict[str, Any], shown: Path) -> None:
+    """The table of a run: accuracy or, without a reader, what can be said without one; then latency.
+
+    `shown` is its folder as one would type it.
+    """
     rows = _rows(summary)
     width = max(cell_len(name) for name, _ in rows)
     for name, value in rows:
@@ -36,13 +39,7 @@ def print_summary(console: Console, summary: dict[str, Any], folder: Path) -> No
         )
     for remark in summary["remarks"]:
         console.print(Text(inert(remark["text"])), soft_wrap=True)
-    console.print(f"Everything is in {_from_here(folder)}", highlight=False, soft_wrap=True)
-
-
-def _from_here(folder: Path) -> Path:
-    """The folder as one would type it: relative where it lies below the current one."""
-    whole, here = folder.resolve(), Path.cwd()
-    return whole.relative_to(here) if whole.is_relative_to(here) else whole
+    console.print(f"Everything is in {shown}", highlight=False, soft_wrap=True)
 
 
 def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:

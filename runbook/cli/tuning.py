@@ -49,11 +49,11 @@ def tune(
     from runbook.cli.tuning_tables import print_plan, print_result
 
     console = WorkConsole(stderr=as_json)
+    folder = (out or file.with_suffix("")).resolve()  # before a package can change the current folder
     try:
         plan = plan_of(read_study(file), file, store_folder(None))
         refuse_idle(plan)
         _refuse_unfit(plan)
-        folder = (out or file.with_suffix("")).resolve()
         with recorded(plan, folder):
             print_plan(console, plan, folder)
             result = _perform(plan, folder, console)

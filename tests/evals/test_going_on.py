@@ -13,6 +13,7 @@ from evals.runs.folder import RunFailure, RunFolder
 from evals.runs.records import ReadingRecord
 from evals.runs.summary import summarise
 from runbook.cli.failures import Mistake
+from runbook.cli.places import Place
 from runbook.cli.preparing import prepare
 from runbook.cli.running import resume, start
 from runbook.cli.unchanged import refuse_changed_agent
@@ -28,7 +29,7 @@ def settings(data_root: Path, tmp_path: Path, model: Any) -> dict[str, Any]:
 
 
 def begin(settings: dict[str, Any], out: Path, **more: Any) -> RunFolder:
-    start(prepare(RunConfig(**settings, **more)), out, Console(file=io.StringIO()))
+    start(prepare(RunConfig(**settings, **more)), Place.named(out), Console(file=io.StringIO()))
     return RunFolder.open(out)
 
 
