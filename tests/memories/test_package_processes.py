@@ -1,4 +1,4 @@
-"""A run whose package hangs, leaves a thread or changes the current folder ends, and where it was meant to."""
+"""A run whose package hangs, leaves a thread or changes the current folder ends, where it was meant to."""
 
 import json
 import signal
