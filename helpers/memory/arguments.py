@@ -23,7 +23,7 @@ COMMON = {"max-bytes": NUMBER}
 
 
 class Verb:
-    """One verb: its usage line, what it takes, and the function that does it.
+    """One verb: its usage line, what it takes, what to try instead where it takes too long, and what does it.
 
     `options` maps a name without dashes to FLAG, TEXT, NUMBER, COUNT or MANY; `short` maps "-i" to a name.
     `run` gets the parsed arguments, the workspace and the page, and returns the exit code.
@@ -35,6 +35,7 @@ class Verb:
         about: str,
         run: Callable[[Arguments, Workspace, Page], int],
         *,
+        instead: str,
         words: tuple[int, int] = (0, 0),
         options: dict[str, str] | None = None,
         short: dict[str, str] | None = None,
@@ -42,6 +43,7 @@ class Verb:
         self.usage = usage
         self.about = about
         self.run = run
+        self.instead = instead
         self.words = words
         self.options = {**COMMON, **(options or {})}
         self.short = short or {}

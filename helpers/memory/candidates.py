@@ -177,6 +177,7 @@ VERBS = {
         "candidates [--json] [--limit N]",
         "Rank states for the question in question.json and for its options, quotes, names and numbers.",
         candidates,
+        instead="a few words of the question (memory search WORDS)",
         options={"json": FLAG, "limit": COUNT},
     )
 }

@@ -70,6 +70,7 @@ VERBS = {
         "Print what state B shows and state A does not (+), and the reverse (-), by line; element ids and\n"
         "lines that only moved are no change.",
         diff,
+        instead="lines of one state (memory state ID N --find RE)",
         words=(2, 3),
     ),
 }

@@ -174,6 +174,7 @@ def _summary(evidence: Evidence) -> str:
 
 _OPTIONS = {"span": MANY, "note": TEXT, "status": TEXT, "empty": FLAG}
 _FORM = "[FILE|-] or --note TEXT|@FILE|- --span ID:A-B ... [--status S]"
+_INSTEAD = "a FILE, or standard input (-) that ends"
 _ABOUT = f"""
 Evidence is a JSON file (- is standard input) or a note and spans, best first, {BUDGET} states in all:
   memory VERB --note 'what the states prove' --span ID:3-5 --span ID:9 --status supported
@@ -187,6 +188,7 @@ VERBS = {
         f"Print how many of {BUDGET} states the evidence (by default the latest written) uses, span by span."
         + _ABOUT,
         budget,
+        instead=_INSTEAD,
         words=(0, 1),
         options=_OPTIONS,
     ),
@@ -194,6 +196,7 @@ VERBS = {
         f"check {_FORM}",
         "Check the evidence; nothing is written." + _ABOUT,
         check,
+        instead=_INSTEAD,
         words=(0, 1),
         options=_OPTIONS,
     ),
@@ -201,6 +204,7 @@ VERBS = {
         f"save {_FORM}",
         "Check the evidence and keep it as a draft; the attempt goes on." + _ABOUT,
         save,
+        instead=_INSTEAD,
         words=(0, 1),
         options=_OPTIONS,
     ),
@@ -208,6 +212,7 @@ VERBS = {
         f"submit {_FORM}",
         f"Check the evidence, write it to {OUTPUT} and end the attempt." + _ABOUT,
         submit,
+        instead=_INSTEAD,
         words=(0, 1),
         options=_OPTIONS,
     ),

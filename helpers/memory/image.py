@@ -134,6 +134,7 @@ VERBS = {
         "Print the path and size of a state's screenshot, to be opened with your own image tool. --crop and\n"
         "--scale (0.1 to 8) write a part of it, enlarged, to notes/images (needs Pillow).",
         image,
+        instead="it without --scale, or a smaller part (--crop)",
         words=(1, 2),
         options={"crop": TEXT, "scale": TEXT},
     ),
@@ -142,6 +143,7 @@ VERBS = {
         "Print the path of a sheet with the screenshots of a trajectory and their state numbers. Where the\n"
         "haystack has none it is written to notes/images (needs Pillow).",
         contact,
+        instead="single pictures (memory image ID N)",
         words=(1, 1),
         options={"from": NUMBER},
     ),

@@ -58,6 +58,7 @@ VERBS = {
         "overview [--find RE] [--from LINE]",
         "Print what the haystack holds; --find lists the trajectories whose id, goal, url or outcome match.",
         overview,
+        instead="a simpler pattern",
         options={"find": TEXT, "from": NUMBER},
     ),
 }

@@ -30,7 +30,7 @@ def main(line: list[str]) -> int:
             return FOUND
         arguments = parse(verb, line[1:])
         page = Page(_page_bytes(arguments))
-        return guard(lambda: _run(verb, arguments, page), _seconds())
+        return guard(lambda: _run(verb, arguments, page), _seconds(), verb.instead)
     except HelperError as failure:
         complain(failure, verb)
         return failure.code
@@ -48,9 +48,10 @@ def load(name: str) -> Verb:
     return verbs[name]
 
 
-def guard(work: Callable[[], int], seconds: float) -> int:
+def guard(work: Callable[[], int], seconds: float, instead: str) -> int:
     """Run `work()` -> exit code in a child process, and kill it with all it started when the time is over.
 
+    The HelperError then says what to try `instead`.
     A signal handler would not do: the caller's regular expression can keep the interpreter inside C code.
     """
     if not hasattr(os, "fork"):
@@ -78,13 +79,11 @@ def guard(work: Callable[[], int], seconds: float) -> int:
         raise
     if not ended:
         _kill(child)
-        raise HelperError(
-            f"stopped after {seconds:g} s; narrow it: one trajectory (match ID), a simpler pattern",
-            TIME_LIMIT,
-        )
+        raise HelperError(f"stopped after {seconds:g} s; try {instead}", TIME_LIMIT)
     status = os.waitpid(child, 0)[1]
     if os.WIFSIGNALED(status):
-        raise HelperError(f"the verb was killed by signal {os.WTERMSIG(status)} (out of memory?); narrow it")
+        killed = f"the verb was killed by signal {os.WTERMSIG(status)} (out of memory?)"
+        raise HelperError(f"{killed}; try {instead}")
     return os.WEXITSTATUS(status)
 
 

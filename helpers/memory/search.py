@@ -260,6 +260,7 @@ VERBS = {
         '"quoted phrase" comes first. Each hit tells which field has which words, and shows where most are.\n'
         f"Indexed is what is new in a state. F is one of {', '.join(FIELDS)}.",
         search,
+        instead="fewer words, or one trajectory (--in ID)",
         words=(1, 8),
         options={"in": TEXT, "url": TEXT, "field": TEXT, "limit": COUNT},
     ),
@@ -267,6 +268,7 @@ VERBS = {
         "similar ID N [--limit N]",
         "Find states that show the same rare words as this one.",
         similar,
+        instead="a few of its words (memory search WORDS)",
         words=(1, 2),
         options={"limit": COUNT},
     ),

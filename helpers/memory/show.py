@@ -18,11 +18,11 @@ def show(arguments: Arguments, workspace: Workspace, page: Page) -> int:
     slug = workspace.find(arguments.word(0))
     total = _head(workspace, slug, page)
     first = _first(arguments, total)
-    texts = [read_state(workspace, slug, index) for index in range(first, total)]
+    texts = _fitting(workspace, slug, range(first, total), page.room)
     lines: list[str] = []
-    for widths in WIDTHS:
+    for widths in WIDTHS if len(texts) == total - first else WIDTHS[-1:]:
         lines = _one_liners(texts, first, widths)
-        if sum(len(line.encode("utf-8", "replace")) + 1 for line in lines) <= page.room:
+        if sum(map(_bytes, lines)) <= page.room:
             break
     for index, line in enumerate(lines, first):
         if not page.line(line):
@@ -75,19 +75,34 @@ def _first(arguments: Arguments, total: int) -> int:
     return first
 
 
-def _one_liners(texts: list[StateText], first: int, widths: tuple[int, int]) -> list[str]:
-    lines = []
+def _fitting(workspace: Workspace, slug: str, states: range, room: int) -> list[StateText]:
+    """The states from the first on, up to one for which even the shortest lines leave no room."""
+    texts: list[StateText] = []
     url = ""
-    for index, text in enumerate(texts, first):
-        action, thought = clip(text.action or "-", widths[0]), text.thought
-        line = f"{index} {action}"
-        if thought and widths[1]:
-            line += f" | {clip(thought, widths[1])}"
-        if text.url != url:
-            line += f" @ {clip(text.url, 120)}"
-        url = text.url
-        lines.append(line)
-    return lines
+    for index in states:
+        texts.append(read_state(workspace, slug, index))
+        room -= _bytes(_one_liner(index, texts[-1], url, WIDTHS[-1]))
+        if room < 0:
+            break
+        url = texts[-1].url
+    return texts
+
+
+def _one_liners(texts: list[StateText], first: int, widths: tuple[int, int]) -> list[str]:
+    before = ["", *(text.url for text in texts)]
+    return [_one_liner(first + place, text, before[place], widths) for place, text in enumerate(texts)]
+
+
+def _one_liner(index: int, text: StateText, url: str, widths: tuple[int, int]) -> str:
+    """What a state is in a list: its address where that is not `url`, which the state before has."""
+    line = f"{index} {clip(text.action or '-', widths[0])}"
+    if text.thought and widths[1]:
+        line += f" | {clip(text.thought, widths[1])}"
+    return line if text.url == url else f"{line} @ {clip(text.url, 120)}"
+
+
+def _bytes(line: str) -> int:
+    return len(line.encode("utf-8", "replace")) + 1
 
 
 def _new_lines(text: StateText, seen: set[str]) -> list[str]:
@@ -119,6 +134,7 @@ VERBS = {
         "show ID [--from N]",
         "Print goal, outcome and start of a trajectory, and per state: number, action | thought @ new url.",
         show,
+        instead="single states (memory state ID N)",
         words=(1, 1),
         options={"from": NUMBER},
     ),
@@ -126,6 +142,7 @@ VERBS = {
         "timeline ID [--from N]",
         "Print the story of a trajectory: per state its action and the lines not seen before in it.",
         timeline,
+        instead="some of its states (memory span ID A:B)",
         words=(1, 1),
         options={"from": NUMBER},
     ),

@@ -174,6 +174,7 @@ VERBS = {
         "end is shown too, unless --from. --find prints the lines that match a regular expression, numbered\n"
         "and with two lines around; case is ignored unless the pattern has an upper-case letter.",
         state,
+        instead="a simpler pattern, or a page of it (--from LINE)",
         words=(1, 2),
         options={"find": TEXT, "from": TEXT, "all": FLAG},
     ),
@@ -182,6 +183,7 @@ VERBS = {
         "Print states A to B of a trajectory: the first in full, of each later one the lines that the state\n"
         "before it did not show. Also A-B, or several: 3-5,9.",
         span,
+        instead="fewer states",
         words=(1, 3),
     ),
 }

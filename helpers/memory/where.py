@@ -122,6 +122,7 @@ VERBS = {
         "List every state that shows exactly this line, ids aside, as ranges per trajectory. Where none\n"
         "does: every state with this text as whole words within a line, or else as parts of words.",
         where,
+        instead="a whole line as a state shows it, or memory grep -F TEXT --in ID",
         words=(1, 1),
         options={"from": NUMBER},
     ),

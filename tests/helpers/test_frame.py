@@ -232,7 +232,29 @@ def test_a_catastrophic_expression_stops_at_the_time_limit(
     done = workspace.memory(*line, env={"MEMORY_TIME_LIMIT": "0.7", "PATH": str(tmp_path)})
     assert time.monotonic() - start < AT_ONCE
     assert done.code == 3
-    assert "stopped after 0.7 s" in done.err
+    assert "stopped after 0.7 s; try a simpler pattern" in done.err
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        (["show", "ID"], "single states (memory state ID N)"),
+        (["timeline", "ID"], "some of its states (memory span ID A:B)"),
+        (["span", "ID", "0"], "fewer states"),
+        (["grep", "x"], "one trajectory (--in ID), a simpler pattern, or text as it is (-F)"),
+    ],
+)
+def test_the_time_limit_comes_with_advice_for_the_verb(
+    line: list[str], instead: str, new_view: Any, workspace: Any, recorded: Any, tmp_path: Path
+) -> None:
+    view = new_view()
+    slug = view.add("slow", [recorded("x")])
+    endless = view.finish() / "trajectories" / slug / "0000.txt"
+    endless.unlink()
+    os.mkfifo(endless)
+    line = [slug if word == "ID" else word for word in line]
+    done = workspace.memory(*line, env={"MEMORY_TIME_LIMIT": "0.3", "PATH": str(tmp_path)})
+    assert (done.code, done.err) == (3, f"memory: stopped after 0.3 s; try {instead}\n")
 
 
 def test_an_expression_that_never_looks_at_signals_stops_too(

@@ -29,6 +29,21 @@ def test_show_shortens_its_lines_before_it_makes_pages(new_view: Any, workspace:
     assert f"\n{following[1]} step" in workspace.memory("show", slug, "--from", following[1]).out
 
 
+def test_show_reads_no_state_that_it_has_no_room_for(new_view: Any, workspace: Any, recorded: Any) -> None:
+    view = new_view()
+    slug = view.add("long", [recorded("x", action=f"step({n})", thought="why " * 9) for n in range(90)])
+    (view.finish() / "trajectories" / slug / "0089.txt").unlink()
+    page = workspace.memory("show", slug, "--max-bytes", "1500")
+    assert page.code == 0
+    assert "\n1 step(1)\n2 step(2)\n" in page.out
+    following = int(page.out.split()[-1])
+    assert page.out.endswith(
+        f"{following - 1} step({following - 1})\n"
+        f"… states {following}-89: memory show {slug} --from {following}\n"
+    )
+    assert "state 89" in workspace.memory("show", slug, "--from", str(following)).err
+
+
 def test_state_prints_the_file_and_pages_through_all_of_it(
     new_view: Any, workspace: Any, recorded: Any
 ) -> None:
