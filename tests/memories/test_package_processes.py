@@ -125,6 +125,16 @@ def test_settings_that_are_compared_stay_where_they_were_named(here, elsewhere, 
     assert list(elsewhere.iterdir()) == []
 
 
+def test_a_study_stays_where_it_was_named(here, elsewhere, run, make_data_root, tmp_path):
+    data = make_data_root(tmp_path / "many", questions=12, trajectories=12, states=3)
+    base = f'[base]\ndata = "{data}"\nmemory = "mine"\n'
+    rest = '[study]\nobjective = "pareto"\n[caps]\nsettings = 1\n[space]\nbudget = [1, 20]\n'
+    (here / "study.toml").write_text(base + rest)
+    ended = run("tune", "study.toml", "--out", "tried")
+    assert list(here.glob("tried/search/*/questions/*/query.*.json")), ended.stderr
+    assert list(elsewhere.iterdir()) == []
+
+
 def test_a_path_given_with_set_starts_from_the_current_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     config = read_config(None, {}, ["data=data", "gateway.record=tape"], store=tmp_path / "store")
