@@ -12,6 +12,7 @@ WAITING = """
 import signal, sys, threading, time
 from runbook.cli.interrupts import heed_interrupts
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # these tests themselves may be run by nohup
 heed_interrupts()
 
 def other() -> None:
