@@ -20,13 +20,13 @@ from manifests.store import Store
 from manifests.views import View, Views
 from runbook.agents import CommandAgent
 from runbook.agents.conformance.cases import BY_NAME, CASES
-from runbook.agents.conformance.checks import NotKnown, ran
+from runbook.agents.conformance.checks import NotKnown, ran, usage
 from runbook.agents.conformance.haystack import trajectories
 from runbook.agents.conformance.kit import CaseResult, Kit, Terms, had_time
 from runbook.agents.conformance.observing import Observed, processes_with
 from runbook.attempt import Arm, AttemptSettings
 from runbook.cli.agent_testing import attempts_folder
-from runbook.gateway import ModelCall
+from runbook.gateway import ModelCall, Usage
 from runbook.memory import AttemptRecord
 from runbook.outcomes import Outcome
 from runbook.traces import Kind, Source, TraceEvent
@@ -115,6 +115,28 @@ def test_exit_codes_are_not_known_where_no_stream_tells_them_and_missed_where_on
     assert isinstance(check(end_without_exit_code("")), NotKnown)
     assert "has exit code None" in str(check(end_without_exit_code("codex")))
     assert "does not tell" in str(ran("cat", 0)(end_without_exit_code("")))
+
+
+def test_only_the_answer_that_an_agent_was_ended_in_may_lack_its_usage() -> None:
+    ended = end_without_exit_code("")
+    told = Usage(fresh_input=900, cache_read=100, output=50)
+    calls = [
+        ModelCall(
+            number=number,
+            wire=None,
+            provider="p",
+            method="POST",
+            path="/v1/x",
+            requested_at=ended.record.started_at,
+            status=200,
+            usage=known,
+        )
+        for number, known in ((1, told), (2, None))
+    ]
+    assert usage(replace(ended, calls=calls)) == ""
+    itself = replace(ended, record=ended.record.model_copy(update={"exit_code": 0}))
+    assert "usage of model call 2 is unknown" in usage(replace(itself, calls=calls))
+    assert "usage of model call 2 is unknown" in usage(replace(ended, calls=calls[::-1]))
 
 
 def test_a_short_deadline_is_too_short_until_the_command_of_the_case_was_begun(tmp_path: Path) -> None:

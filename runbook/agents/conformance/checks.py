@@ -33,6 +33,8 @@ def usage(seen: Observed) -> str:
     for call in seen.calls:
         if call.outcome is not None or call.cut or call.status != 200:
             continue
+        if call.usage is None and call is seen.calls[-1] and seen.record.exit_code is None:
+            continue  # usage comes last: the agent was ended between the words and it
         if call.usage is None:
             return f"the usage of model call {call.number} is unknown"
         told = {bucket: getattr(call.usage, bucket) for bucket in USAGE}
