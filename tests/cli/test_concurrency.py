@@ -30,8 +30,8 @@ def unlike(tmp_path: Path, make_data_root: Callable[..., Path]) -> Path:
     return data
 
 
-def end_by_ctrl_c(tmp_path: Path, running: Callable[[], object], *command: str | Path) -> None:
-    """Interrupt a run once `running` holds, and see it end at once."""
+def code_after_ctrl_c(tmp_path: Path, running: Callable[[], object], *command: str | Path) -> int:
+    """The exit code of a run that is interrupted once `running` holds, and has to end at once."""
     process = subprocess.Popen(
         [*PROGRAM, *map(str, command)],
         cwd=tmp_path,
@@ -43,7 +43,7 @@ def end_by_ctrl_c(tmp_path: Path, running: Callable[[], object], *command: str |
         wait_for(lambda: running() or process.poll() is not None, 240)
         assert process.poll() is None, "the run ended"
         os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(AT_ONCE) == 130
+        return process.wait(AT_ONCE)
     finally:
         process.kill()
 
@@ -52,12 +52,13 @@ def test_ctrl_c_ends_while_haystacks_are_built_ahead_and_a_resume_goes_on(
     runbook: Runbook, unlike: Path, tmp_path: Path
 ) -> None:
     views = tmp_path / "store" / "views"
-    end_by_ctrl_c(
+    code = code_after_ctrl_c(
         tmp_path,
         lambda: list(views.glob("incoming/*/*")),
         *("eval", "run", "--data", unlike, "--out", "run", "--memory", "rag-slice-bm25", *SIXTEEN),
         *("--store", tmp_path / "store"),
     )
+    assert code == 130
     assert len(list(views.glob("*/.index"))) < 16, "it went on until all questions had their haystacks"
     ended = runbook("eval", "resume", "run")
     assert ended.returncode == 0, ended.stderr
@@ -69,21 +70,31 @@ def test_ctrl_c_ends_while_models_are_waited_for(
     unlike: Path, tmp_path: Path, silent_model: tuple[str, list[int]]
 ) -> None:
     url, asked = silent_model
-    end_by_ctrl_c(
+    code = code_after_ctrl_c(
         tmp_path,
         lambda: len(asked) >= 2,
         *("eval", "run", "--data", unlike, "--out", "run", "--memory", "rag-slice", *SIXTEEN),
         *("--set", f"retrieval.embedding.base_url={url}", "--set", "retrieval.embedding.model=bag"),
     )
+    assert code == 130
+    assert outcomes(tmp_path, "query.1.json") <= {"cancelled"}, "nothing was answered"
 
 
 def test_ctrl_c_ends_sixteen_agents(unlike: Path, tmp_path: Path) -> None:
-    end_by_ctrl_c(
+    code = code_after_ctrl_c(
         tmp_path,
         lambda: len(list(tmp_path.glob("run/questions/*/attempts/1/stdout"))) >= 16,
         *("eval", "run", "--data", unlike, "--out", "run", *SIXTEEN, "--agent", "command"),
         *("--agent-command", f"sleep {FOREVER}", "--sandbox", "process", "--allow-no-isolation"),
     )
+    assert code == 130
+    assert outcomes(tmp_path, "attempts/1/attempt.json") == {"cancelled"}
+
+
+def outcomes(tmp_path: Path, record: str) -> set[str]:
+    """How the questions of the run ended, by a record of each that has it."""
+    records = [json.loads(file.read_bytes()) for file in tmp_path.glob(f"run/questions/*/{record}")]
+    return {one.get("result", one)["outcome"] for one in records}
 
 
 def test_what_was_evicted_is_built_again_and_the_same(runbook: Runbook, unlike: Path, tmp_path: Path) -> None:

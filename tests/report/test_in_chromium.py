@@ -193,8 +193,10 @@ def test_a_deep_link_opens_its_question_with_and_without_script(
     visit: Opens, report_of_pair: Path, script: bool
 ) -> None:
     anchor = visit(report_of_pair).page.locator(".q").nth(5).get_attribute("data-anchor")
-    page = visit(report_of_pair, script=script, at=f"#{anchor}").page
-    page.locator(f"#{anchor}").wait_for(state="visible")
+    assert visit(report_of_pair, script=script).page.locator(f"#{anchor}").is_hidden()
+    opened = visit(report_of_pair, script=script, at=f"#{anchor}").page.locator(f"#{anchor}")
+    opened.wait_for(state="visible")
+    assert opened.is_visible()
 
 
 def test_without_script_the_tables_and_the_questions_are_there(visit: Opens, report_of_pair: Path) -> None:
