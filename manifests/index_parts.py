@@ -45,7 +45,7 @@ PARTS_FOLDER = "index"  # of the store
 _WRITING_SECONDS: Final = 600
 _TITLE = re.compile(r"\s*(?:\[\w+\] )?RootWebArea '(.*?)'(?:,|$)")
 
-Numbers: TypeAlias = NDArray[np.unsignedinteger[Any]]
+KeyBits: TypeAlias = NDArray[np.unsignedinteger[Any]]
 Levels: TypeAlias = NDArray[np.uint8]
 
 
@@ -230,11 +230,11 @@ def _packed(terms: _Sorted, levels: Levels, lines: LineTable) -> tuple[Counts, I
     return counts, (*(one.tobytes() for one in columns), ranges, levels.tobytes())
 
 
-def _first_bits(keys: Keys) -> Numbers:
+def _first_bits(keys: Keys) -> KeyBits:
     return (keys >> np.uint64(16)).astype(NUMBERS)
 
 
-def _last_bits(keys: Keys) -> Numbers:
+def _last_bits(keys: Keys) -> KeyBits:
     return (keys & np.uint64(0xFFFF)).astype(SMALL_NUMBERS)
 
 
