@@ -43,6 +43,15 @@ def write_data_root(root: Path, *, questions: int = 3, trajectories: int = 4, st
     return root
 
 
+def write_haystacks_apart(root: Path) -> Path:
+    """A data root of 24 questions over distinct haystacks of 29 trajectories."""
+    write_data_root(root, questions=24, trajectories=30, states=12)
+    ids = [f"tr-{number}" for number in range(30)]
+    haystacks = {f"q-{n}": [one for one in ids if one != f"tr-{(n + 1) % 30}"] for n in range(24)}
+    (root / "haystacks" / "lme_v2_small.json").write_text(json.dumps(haystacks))
+    return root
+
+
 def _trajectory(index: int, states: int) -> dict[str, object]:
     return {
         "id": f"tr-{index}",

@@ -15,19 +15,15 @@ from threading import Thread
 import pytest
 
 from tests.cli.conftest import PROGRAM, Runbook
+from tests.data_roots import write_haystacks_apart
 from tests.waiting import AT_ONCE, FOREVER, wait_for
 
 SIXTEEN = ("--concurrency", "16", "--set", "gates=[]")
 
 
 @pytest.fixture
-def unlike(tmp_path: Path, make_data_root: Callable[..., Path]) -> Path:
-    """24 questions over distinct haystacks of 29 trajectories."""
-    data = make_data_root(tmp_path / "data", questions=24, trajectories=30, states=12)
-    ids = [f"tr-{number}" for number in range(30)]
-    haystacks = {f"q-{n}": [one for one in ids if one != f"tr-{(n + 1) % 30}"] for n in range(24)}
-    (data / "haystacks" / "lme_v2_small.json").write_text(json.dumps(haystacks))
-    return data
+def unlike(tmp_path: Path) -> Path:
+    return write_haystacks_apart(tmp_path / "data")
 
 
 def code_after_ctrl_c(tmp_path: Path, running: Callable[[], object], *command: str | Path) -> int:
